@@ -1,0 +1,24 @@
+# make test: everything CI checks, its own set-up included. make bench: side by side with peers.
+PYTHON = .venv/bin/python
+.PHONY: test check setup bench format
+
+test: setup check
+	$(PYTHON) -m pytest -n 2
+
+setup:
+	./celadon --version
+	./celadon install pandas wordnet test
+
+check:
+	$(PYTHON) -m ruff format --check .
+	$(PYTHON) -m ruff check .
+	$(PYTHON) -m mypy
+	.venv/bin/lint-imports
+
+bench: setup
+	$(PYTHON) benchmarks/overlap.py
+	$(PYTHON) benchmarks/startup.py
+
+format:
+	$(PYTHON) -m ruff check --fix .
+	$(PYTHON) -m ruff format .

@@ -1,0 +1,7 @@
+"""``python -m celadon``."""
+
+import sys
+
+from celadon.cli import main
+
+sys.exit(main())

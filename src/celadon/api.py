@@ -1,0 +1,125 @@
+"""The public functions: score and load."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from celadon.batch import Batch
+from celadon.core import InputError, Metric, MetricScores, Need, Sample, UsageError
+from celadon.io.fields import Fields
+from celadon.metrics.registry import DEFAULTS_WITH_REFERENCES, load, load_all
+from celadon.scores import Scores
+from celadon.tables import is_table, samples_from_lists, samples_from_table
+
+__all__ = ["load", "missing", "score", "score_batch"]
+
+BATCH_ROWS = 512
+"""Rows scored at a time: enough to keep the array operations busy, few enough to stay in the processor's caches."""
+
+
+def score(
+    texts: Any,
+    references: Sequence[str | Sequence[str] | None] | None = None,
+    *,
+    sources: Sequence[str] | None = None,
+    systems: Sequence[str] | str | None = None,
+    ids: Sequence[str] | None = None,
+    metrics: Iterable[str | Metric] | str | None = None,
+    fields: Mapping[str, str] | None = None,
+) -> Scores:
+    """Score texts.
+
+    Parameters
+    ----------
+    texts
+        A list of texts, of :class:`celadon.Sample`, or a table: a pandas or polars frame, a ``datasets.Dataset``.
+        A table's columns are found as on the command line (``text``, ``output`` or ``prediction``; ``references``,
+        ``reference`` or ``ref0``, ``ref1`` ...; ``source``, ``system``, ``id``).
+    references
+        For each text a reference or a list of them.
+    sources
+        For each text what it was made from.
+    systems
+        For each text who made it, or one name for all.
+    ids
+        For each text the item it belongs to.
+    metrics
+        Names with options, or metrics; by default rougeL, chrf and the string accuracies.
+    fields
+        For a table: which column is ``text``, ``references``, ``source``, ``system``, ``id``.
+
+    Returns
+    -------
+    Scores
+        With ``to_polars()``, ``to_pandas()`` and ``summary()``.
+    """
+    if is_table(texts):
+        if any(column is not None for column in (references, sources, systems, ids)):
+            raise UsageError("a table has its own columns: name them with fields=, or give lists")
+        samples = samples_from_table(texts, Fields(**(fields or {})))
+    else:
+        samples = samples_from_lists(texts, references, sources, systems, ids)
+    chosen = _chosen(metrics, samples)
+    if metrics is not None:
+        for row, message in missing(samples, chosen).items():
+            raise InputError(f"{samples[row].origin}: {message}")
+    parts = [samples[at : at + BATCH_ROWS] for at in range(0, len(samples), BATCH_ROWS)] or [()]
+    return Scores(samples, chosen, _joined([score_batch(Batch(part), chosen) for part in parts]))
+
+
+def score_batch(batch: Batch, metrics: Iterable[Metric]) -> dict[str, MetricScores]:
+    """Score a batch with each metric; views are shared among them."""
+    return {metric.spec: metric.score(batch) for metric in metrics}
+
+
+def _joined(parts: Sequence[Mapping[str, MetricScores]]) -> dict[str, MetricScores]:
+    """The scores of consecutive batches as if they had been one."""
+    if len(parts) == 1:
+        return dict(parts[0])
+    return {name: _concatenated([part[name] for part in parts]) for name in parts[0]}
+
+
+def _concatenated(scores: Sequence[MetricScores]) -> MetricScores:
+    first = scores[0]
+    offsets = np.cumsum([0, *(len(part.values) for part in scores)]).tolist()
+    return MetricScores(
+        first.metric,
+        np.concatenate([part.values for part in scores]),
+        {name: np.concatenate([part.parts[name] for part in scores]) for name in first.parts},
+        {row + at: why for part, at in zip(scores, offsets, strict=False) for row, why in part.reasons.items()},
+        np.concatenate([part.statistics for part in scores if part.statistics is not None])
+        if first.statistics is not None
+        else None,
+    )
+
+
+def missing(samples: Sequence[Sample], metrics: Iterable[Metric]) -> dict[int, str]:
+    """The rows that lack what a metric needs, each with a message."""
+    wanting: dict[Need, str] = {}
+    for metric in metrics:
+        for need in metric.info.needs:
+            wanting.setdefault(need, f"{metric.info.name} needs {need}, and this row has none")
+    lacking: dict[int, str] = {}
+    if Need.REFERENCES in wanting:
+        rows = (row for row, sample in enumerate(samples) if not sample.references)
+        lacking.update(dict.fromkeys(rows, wanting[Need.REFERENCES]))
+    if Need.SOURCE in wanting:
+        rows = (row for row, sample in enumerate(samples) if sample.source is None)
+        lacking.update(dict.fromkeys(rows, wanting[Need.SOURCE]))
+    return dict(sorted(lacking.items()))
+
+
+def _chosen(metrics: Iterable[str | Metric] | str | None, samples: Sequence[Sample]) -> tuple[Metric, ...]:
+    if metrics is None:
+        if samples and not any(sample.references for sample in samples):
+            raise UsageError("no references: the default metrics need them; give references, or name metrics")
+        return load_all(DEFAULTS_WITH_REFERENCES)
+    if isinstance(metrics, str | Metric):
+        metrics = [metrics]
+    chosen = load_all(metrics)
+    if not chosen:
+        raise UsageError("no metric was named")
+    return chosen

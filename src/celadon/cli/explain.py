@@ -1,0 +1,119 @@
+"""``celadon explain``: what made a score, shown in the terminal."""
+
+from __future__ import annotations
+
+import argparse
+import math
+import shutil
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+if TYPE_CHECKING:
+    from celadon.core import Evidence, Metric, MetricScores, Sample, Span
+
+_MARKS = {"match": ".", "substitution": "s", "insertion": "i", "deletion": "d", "move": "m"}
+_COLOURS = {"substitution": "35", "insertion": "34", "deletion": "31", "move": "36"}
+_DEFAULT = "simple_string_accuracy,generation_string_accuracy,rouge1,rouge2,rougeL,chrf,bleu"
+
+
+def add_parser(commands: Any) -> None:
+    """Add this command to the command line."""
+    command = commands.add_parser(
+        "explain", help='what made the score of one text: celadon explain "text" --reference "..."'
+    )
+    command.add_argument("text", help="the text")
+    command.add_argument("-r", "--reference", action="append", default=[], metavar="TEXT", help="may be given again")
+    command.add_argument("--source", metavar="TEXT", help="what the text was made from")
+    command.add_argument("-m", "--metric", action="append", default=[], metavar="A,B", help=f"default: {_DEFAULT}")
+    command.set_defaults(run=run)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Show the scores and why."""
+    from celadon.api import score
+    from celadon.core import Sample, UsageError
+    from celadon.metrics.registry import split_specs
+
+    given = [spec for part in arguments.metric for spec in split_specs(part)]
+    if not given and not arguments.reference:
+        raise UsageError('no reference: the default metrics need one; give --reference "...", or choose --metric')
+    sample = Sample(arguments.text, tuple(arguments.reference), arguments.source, origin="the text")
+    scores = score([sample], metrics=given or split_specs(_DEFAULT))
+    shown: set[tuple[Any, ...]] = set()
+    for metric in scores.metrics:
+        print(_headline(metric, scores.columns[metric.spec]))
+        evidence = metric.evidence(sample)
+        if evidence is not None:
+            print(f"  {evidence.summary}")
+            key = (evidence.reference, evidence.text_spans, evidence.reference_spans)
+            if metric.aligns and key not in shown:
+                print(_alignment(sample, evidence))
+                shown.add(key)
+        print()
+    return 0
+
+
+def _headline(metric: Metric, scores: MetricScores) -> str:
+    from celadon.cli.tables import number
+
+    value = float(scores.values[0])
+    if math.isnan(value):
+        return f"{metric.spec}: no score, {scores.reasons[0]}"
+    parts = "".join(f"  {name} {float(column[0]):.4g}" for name, column in scores.parts.items())
+    return f"{metric.spec}: {number(value, 4)}{parts}"
+
+
+class _Column(NamedTuple):
+    reference: str
+    text: str
+    label: str
+
+
+def _columns(sample: Sample, evidence: Evidence) -> list[_Column]:
+    """Pair the words of both sides: aligned ones come in the same order in both."""
+    reference_text = sample.references[evidence.reference or 0]
+    above, below = list(evidence.reference_spans), list(evidence.text_spans)
+    columns: list[_Column] = []
+
+    def cut(text: str, span: Span) -> str:
+        from celadon.cli.tables import printable
+
+        return printable(text[span.start : span.end])
+
+    while above or below:
+        if above and above[0].label in ("deletion", "move"):
+            span = above.pop(0)
+            columns.append(_Column(cut(reference_text, span), "", span.label))
+        elif below and below[0].label in ("insertion", "move"):
+            span = below.pop(0)
+            columns.append(_Column("", cut(sample.text, span), span.label))
+        else:
+            span, other = above.pop(0), below.pop(0)
+            columns.append(_Column(cut(reference_text, span), cut(sample.text, other), span.label))
+    return columns
+
+
+def _alignment(sample: Sample, evidence: Evidence) -> str:
+    """Reference, text and operations under each other, broken to the terminal's width."""
+    from celadon.cli.tables import coloured, width
+
+    room = max(shutil.get_terminal_size((100, 24)).columns - 14, 20)
+    paint = coloured()
+    number = f" {evidence.reference + 1}" if evidence.reference is not None and len(sample.references) > 1 else ""
+    names = (f"reference{number}", "text", "")
+    blocks: list[list[list[str]]] = [[[], [], []]]
+    used = 0
+    for column in _columns(sample, evidence):
+        wide = max(width(column.reference), width(column.text), 1)
+        if used and used + wide + 1 > room:
+            blocks.append([[], [], []])
+            used = 0
+        cells = (column.reference, column.text, _MARKS[column.label])
+        for line, cell in zip(blocks[-1], cells, strict=True):
+            padded = cell + " " * (wide - width(cell))
+            colour = _COLOURS.get(column.label)
+            line.append(f"\033[{colour}m{padded}\033[0m" if paint and colour else padded)
+        used += wide + 1
+    return "\n\n".join(
+        "\n".join(f"  {name:<12}{' '.join(line)}".rstrip() for name, line in zip(names, block, strict=True))
+        for block in blocks
+    )

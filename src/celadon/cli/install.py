@@ -1,0 +1,107 @@
+"""``celadon install``: add an extra, and the Debian packages it needs, to the environment that runs celadon."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Sequence
+from typing import Any
+
+# Debian packages that an extra needs beside its Python packages
+DEBIAN = {
+    "wordnet": ("wordnet-base",),
+    "test": ("chromium", "wordnet-base"),
+}
+
+
+def add_parser(commands: Any) -> None:
+    """Add this command to the command line."""
+    command = commands.add_parser(
+        "install",
+        help="add an extra to this environment, with the Debian packages it needs where that is allowed",
+    )
+    command.add_argument("extras", nargs="*", metavar="EXTRA", help="without any: list them")
+    command.set_defaults(run=run)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Install the extras and say what was done."""
+    from celadon.core import CeladonError, UsageError
+
+    known = extras()
+    if not arguments.extras:
+        for name, requirements in known.items():
+            print(f"{name}: {', '.join([*requirements, *(f'{p} (Debian)' for p in DEBIAN.get(name, ()))])}")
+        return 0
+    unknown = [name for name in arguments.extras if name not in known]
+    if unknown:
+        raise UsageError(f"unknown extra {unknown[0]!r}; known: {', '.join(known)}")
+    requirements = list(dict.fromkeys(r for name in arguments.extras for r in known[name]))
+    packages = list(dict.fromkeys(p for name in arguments.extras for p in DEBIAN.get(name, ())))
+    if requirements:
+        done = subprocess.run(_python_installer(requirements), check=False)
+        if done.returncode:
+            raise CeladonError(f"installing {', '.join(requirements)} failed; see the lines above")
+        print(f"installed Python packages: {', '.join(requirements)}")
+    if packages:
+        _install_debian(packages)
+    return 0
+
+
+def extras() -> dict[str, list[str]]:
+    """Each extra's requirements, as the installed package states them."""
+    from importlib.metadata import metadata
+
+    facts = metadata("celadon")
+    found: dict[str, list[str]] = {name: [] for name in facts.get_all("Provides-Extra") or []}
+    for line in facts.get_all("Requires-Dist") or []:
+        requirement, _, marker = line.partition(";")
+        for name, requirements in found.items():
+            if f"extra == '{name}'" in marker.replace('"', "'"):
+                requirements.append(requirement.strip())
+    return found
+
+
+def _python_installer(requirements: Sequence[str]) -> list[str]:
+    """The command that installs into this very environment."""
+    from celadon.core import CeladonError
+
+    pip = [sys.executable, "-m", "pip"]
+    if subprocess.run([*pip, "--version"], check=False, capture_output=True).returncode == 0:
+        return [*pip, "install", "--quiet", "--disable-pip-version-check", *requirements]
+    uv = shutil.which("uv")
+    if uv is None:
+        raise CeladonError(f"neither pip nor uv is here; install these into {sys.prefix}: {', '.join(requirements)}")
+    return [uv, "pip", "install", "--quiet", "--python", sys.executable, *requirements]
+
+
+def _install_debian(packages: Sequence[str]) -> None:
+    from celadon.core import CeladonError
+
+    query = ["dpkg-query", "--show", "--showformat=${db:Status-Status}"]
+    if shutil.which("dpkg-query"):
+        absent = [
+            package
+            for package in packages
+            if subprocess.run([*query, package], check=False, capture_output=True, text=True).stdout != "installed"
+        ]
+    else:
+        absent = list(packages)
+    names = " ".join(absent)
+    if not absent:
+        print(f"Debian packages already there: {' '.join(packages)}")
+    elif shutil.which("apt-get") is None:
+        raise CeladonError(f"this system has no apt-get; install what Debian calls {names} by its own means")
+    elif os.geteuid() != 0:
+        raise CeladonError(f"Debian packages need root; run: sudo apt-get install {names}")
+    else:
+        print(f"installing Debian packages: {names}", flush=True)
+        quiet = {**os.environ, "DEBIAN_FRONTEND": "noninteractive"}
+        subprocess.run(["apt-get", "update", "-qq"], check=False, env=quiet, stdout=subprocess.DEVNULL)
+        install = ["apt-get", "install", "-y", "-qq", "--no-install-recommends", *absent]
+        if subprocess.run(install, check=False, env=quiet, stdout=subprocess.DEVNULL).returncode:
+            raise CeladonError(f"apt-get could not install {names}; see the lines above")
+        print(f"installed Debian packages: {names}")

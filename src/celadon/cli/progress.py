@@ -1,0 +1,39 @@
+"""A progress bar on the standard error stream for anything that takes over two seconds."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from celadon.io import Reader
+
+_PATIENCE = 2.0
+
+
+class RowProgress:
+    """Shows how far a reader has come, where there is a terminal to show it on."""
+
+    def __init__(self, *, shown: bool) -> None:
+        self._shown = shown
+        self._bar: Any = None
+
+    def __enter__(self) -> RowProgress:
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        if self._bar is not None:
+            self._bar.close()
+
+    def update(self, reader: Reader, rows: int) -> None:
+        """Move the bar to where the reader is."""
+        if not self._shown:
+            return
+        if self._bar is None:
+            from tqdm import tqdm
+
+            # disable=None: silent when the stream is not a terminal
+            self._bar = tqdm(
+                total=reader.bytes_total, unit="B", unit_scale=True, delay=_PATIENCE, disable=None, leave=False
+            )
+        self._bar.set_postfix_str(f"{rows:,} rows", refresh=False)
+        self._bar.update(reader.bytes_read - self._bar.n)

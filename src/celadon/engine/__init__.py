@@ -1,0 +1,1 @@
+"""Engines: how a file of samples becomes a file of scores."""

@@ -1,0 +1,27 @@
+"""Reads samples and writes scores; nothing else in the package opens a user's file."""
+
+from celadon.io.atomic import StagedText, atomic_write_text, check_distinct
+from celadon.io.fields import Fields
+from celadon.io.outputs import open_writer
+from celadon.io.readers import DEFAULT_CHUNK_ROWS, DEFAULT_MAX_TEXT_CHARS, Reader
+from celadon.io.rejects import Rejects, rejects_path
+from celadon.io.rows import BadRow, Chunk
+from celadon.io.sources import FORMATS
+from celadon.io.writers import Writer
+
+__all__ = [
+    "DEFAULT_CHUNK_ROWS",
+    "DEFAULT_MAX_TEXT_CHARS",
+    "FORMATS",
+    "BadRow",
+    "Chunk",
+    "Fields",
+    "Reader",
+    "Rejects",
+    "StagedText",
+    "Writer",
+    "atomic_write_text",
+    "check_distinct",
+    "open_writer",
+    "rejects_path",
+]

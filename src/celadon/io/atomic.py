@@ -1,0 +1,189 @@
+"""Files that appear whole or not at all."""
+
+from __future__ import annotations
+
+import errno
+import os
+import secrets
+import shutil
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import BinaryIO, Self
+
+from celadon.core import InputError, OutputError, UsageError
+from celadon.io.sources import STDIN, expand_paths
+
+
+def output_error(path: str, error: OSError) -> OutputError:
+    """The failure in one line: which path, what is wrong, what to do."""
+    folder = Path(path).parent
+    advice = {
+        errno.ENOSPC: "no space left on the device; free some or choose another --output",
+        errno.EDQUOT: "the disk quota is used up; free some space or choose another --output",
+        errno.EFBIG: "the file is too large for this file system; choose another --output",
+        errno.EACCES: f"no permission to write in {folder}; choose another --output",
+        errno.EPERM: f"no permission to write in {folder}; choose another --output",
+        errno.EROFS: f"{folder} is on a read-only file system; choose another --output",
+        errno.ENOENT: f"the folder {folder} does not exist; create it first",
+        errno.ENOTDIR: f"{folder} is not a folder; choose another --output",
+        errno.EISDIR: "is a directory; give the name of a file",
+        errno.ENAMETOOLONG: "the name is too long; choose a shorter --output",
+    }
+    what = advice.get(error.errno or 0, f"cannot be written: {error.strerror or error}")
+    return OutputError(f"{path}: {what}")
+
+
+@contextmanager
+def output_errors(path: str) -> Iterator[None]:
+    """Turns an OSError inside the block into an OutputError about ``path``."""
+    try:
+        yield
+    except OSError as error:
+        raise output_error(path, error) from error
+
+
+class Draft:
+    """The temporary files of one output, in its folder, until the output takes its place.
+
+    Parameters
+    ----------
+    path
+        The output. An older file of that name stays as it is until :meth:`commit`.
+    """
+
+    def __init__(self, path: str) -> None:
+        self.path = path
+        # A symbolic link is followed, so that the file it points to is replaced and not the link.
+        self._target = Path(os.path.realpath(path))
+        self._files: dict[Path, BinaryIO] = {}
+        with output_errors(path):
+            if self._target.exists() and not self._target.is_file():
+                raise OSError(errno.EISDIR if self._target.is_dir() else errno.EINVAL, "it is not a regular file")
+
+    def open(self) -> tuple[Path, BinaryIO]:
+        """A new temporary file, open for writing."""
+        temporary = self._target.with_name(f".celadon-{secrets.token_hex(8)}.tmp")
+        with output_errors(self.path):
+            # O_EXCL and the plain mode: no other file is touched, and the user's umask holds as for any file.
+            descriptor = os.open(temporary, os.O_CREAT | os.O_EXCL | os.O_WRONLY | getattr(os, "O_BINARY", 0), 0o666)
+            file = os.fdopen(descriptor, "wb")
+        self._files[temporary] = file
+        return temporary, file
+
+    def commit(self, temporary: Path) -> None:
+        """Put this temporary file in the output's place and remove the others."""
+        with output_errors(self.path):
+            file = self._files[temporary]
+            file.flush()
+            os.fsync(file.fileno())
+            file.close()
+            if self._target.exists():
+                shutil.copymode(self._target, temporary)
+            temporary.replace(self._target)
+            del self._files[temporary]
+            _sync_folder(self._target.parent)
+        self.abort()
+
+    def abort(self) -> None:
+        """Remove every temporary file."""
+        while self._files:
+            temporary, file = self._files.popitem()
+            # A full disk makes closing fail as well; the file goes all the same.
+            with suppress(OSError, ValueError):
+                file.close()
+            with suppress(OSError):
+                temporary.unlink()
+
+    def discard(self, temporary: Path) -> None:
+        """Remove one temporary file."""
+        file = self._files.pop(temporary)
+        with suppress(OSError):
+            file.close()
+        with suppress(OSError):
+            temporary.unlink()
+
+    def remove_target(self) -> None:
+        """Remove the output of an earlier run, if there is one."""
+        with output_errors(self.path):
+            self._target.unlink(missing_ok=True)
+
+
+def _sync_folder(folder: Path) -> None:
+    """Make the rename itself survive a crash, where the system can do that."""
+    with suppress(OSError):
+        descriptor = os.open(folder, os.O_RDONLY)
+        try:
+            os.fsync(descriptor)
+        finally:
+            os.close(descriptor)
+
+
+class StagedText:
+    """A text file that is written but not yet in its place, so that several outputs can appear together.
+
+    Parameters
+    ----------
+    path
+        The file; an older one is replaced only by :meth:`commit`.
+    text
+        Its content; lone surrogates, which UTF-8 has not, become U+FFFD.
+    """
+
+    def __init__(self, path: str, text: str) -> None:
+        from celadon.io.values import mend_surrogates
+
+        self._draft = Draft(path)
+        try:
+            self._temporary, file = self._draft.open()
+            with output_errors(path):
+                file.write(mend_surrogates(text).encode("utf-8"))
+                file.flush()
+        except BaseException:
+            self._draft.abort()
+            raise
+
+    def commit(self) -> None:
+        """Put the file in its place."""
+        self._draft.commit(self._temporary)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        """Remove what was not committed."""
+        self._draft.abort()
+
+
+def atomic_write_text(path: str, text: str) -> None:
+    """Write a text file that appears whole or not at all."""
+    with StagedText(path, text) as staged:
+        staged.commit()
+
+
+def check_distinct(output: str, inputs: Sequence[str]) -> None:
+    """Refuse an output that is one of the inputs, whatever names they go by.
+
+    Parameters
+    ----------
+    output
+        The file to be written.
+    inputs
+        Files and patterns as the user gave them; ``-`` is passed over.
+    """
+    target = os.path.realpath(output)
+    for name in inputs:
+        if name == STDIN:
+            continue
+        # A missing input is the reader's to report.
+        with suppress(InputError):
+            if any(_same_file(path, target) for path in expand_paths([name])):
+                raise UsageError(f"{output}: is also an input; choose another --output")
+
+
+def _same_file(path: str, target: str) -> bool:
+    try:
+        # The second question is for hard links.
+        return os.path.realpath(path) == target or Path(path).samefile(target)
+    except OSError:
+        return False

@@ -1,0 +1,57 @@
+"""Lines of a byte stream, none of them loaded beyond a bound."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from celadon.io.rows import CUT_BYTES, chomp
+
+MAX_LINE_BYTES = 64 * 1024 * 1024
+
+# Told of a row that cannot be used: its line, what is wrong, its bytes, and whether these were cut.
+Report = Callable[[int, str, bytes, bool], None]
+# A row: the line where it begins, its bytes and its columns.
+Record = tuple[int, bytes, dict[str, Any]]
+
+TOO_LONG = f"is longer than {MAX_LINE_BYTES // (1024 * 1024)} MiB"
+NUL = "has a NUL byte"
+
+
+def numbered_lines(buffer: io.BufferedReader) -> Iterator[tuple[int, bytes, bool]]:
+    """Every line with its number from 1, its bytes with the line ending, and whether it had to be cut."""
+    number = 0
+    readline = buffer.readline
+    while line := readline(MAX_LINE_BYTES):
+        number += 1
+        if len(line) == MAX_LINE_BYTES and not line.endswith(b"\n") and buffer.peek(1):
+            line = line[:CUT_BYTES]
+            _skip_line(buffer)
+            yield number, line, True
+        else:
+            yield number, line, False
+
+
+def _skip_line(buffer: io.BufferedReader) -> None:
+    while (rest := buffer.readline(1024 * 1024)) and not rest.endswith(b"\n"):
+        pass
+
+
+def not_utf8(error: UnicodeDecodeError, before: int = 0) -> str:
+    """What is wrong with bytes that do not decode; ``before`` bytes of the row came earlier."""
+    return f"not valid UTF-8: byte 0x{error.object[error.start]:02x} at position {before + error.start + 1}"
+
+
+def decode(number: int, line: bytes, cut: bool, report: Report) -> str | None:
+    """The line as text; None when it was reported as a bad row."""
+    if cut:
+        report(number, TOO_LONG, line, True)
+    elif b"\0" in line:
+        report(number, NUL, chomp(line), False)
+    else:
+        try:
+            return line.decode("utf-8")
+        except UnicodeDecodeError as error:
+            report(number, not_utf8(error), chomp(line), False)
+    return None

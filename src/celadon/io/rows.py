@@ -1,0 +1,122 @@
+"""What a reader hands out: chunks of samples, and rows that cannot be samples."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import dataclass, field
+from typing import Any
+
+from celadon.core import Sample
+from celadon.io.values import to_json
+
+# A cut row keeps enough to be recognised, never enough to fill the memory or the rejects file.
+CUT_BYTES = 64 * 1024
+
+
+def chomp(raw: bytes) -> bytes:
+    """The line without its line ending, which may be ``\\n`` or ``\\r\\n``."""
+    if raw.endswith(b"\n"):
+        return raw[:-2] if raw.endswith(b"\r\n") else raw[:-1]
+    return raw
+
+
+@dataclass(frozen=True, slots=True)
+class BadRow:
+    """A row that cannot be scored; its string form is ``file:line: what is wrong``.
+
+    Attributes
+    ----------
+    file
+        The file as the user named it, ``<stdin>`` for the standard input.
+    line
+        The line where the row begins, from 1; in Parquet, which has no lines, the number of the row.
+    message
+        What is wrong.
+    raw
+        The row as it was, without its line ending; of Parquet, the row as JSON.
+    numbered_by_row
+        Whether ``line`` counts rows.
+    cut
+        Whether ``raw`` is only the beginning of the row.
+    """
+
+    file: str
+    line: int
+    message: str
+    raw: bytes = field(repr=False)
+    numbered_by_row: bool = False
+    cut: bool = False
+
+    @property
+    def where(self) -> str:
+        """``file:line``, or ``file:row N`` for Parquet."""
+        return origin(self.file, self.line, by_row=self.numbered_by_row)
+
+    def __str__(self) -> str:
+        return f"{self.where}: {self.message}"
+
+
+def origin(file: str, line: int, *, by_row: bool) -> str:
+    """How a place is shown to people."""
+    return f"{file}:row {line}" if by_row else f"{file}:{line}"
+
+
+@dataclass(frozen=True, slots=True)
+class Chunk:
+    """Consecutive good rows of the input.
+
+    Attributes
+    ----------
+    samples
+        The rows, in their order.
+    format
+        The format all of them came in.
+    files, lines
+        For each row, where it came from.
+    raws
+        For each row, its bytes; empty for Parquet.
+    batch
+        For Parquet, the Arrow ``RecordBatch`` of exactly these rows, so that types survive into Parquet output.
+    """
+
+    samples: tuple[Sample, ...]
+    format: str
+    files: tuple[str, ...] = field(repr=False)
+    lines: tuple[int, ...] = field(repr=False)
+    raws: tuple[bytes, ...] = field(default=(), repr=False)
+    batch: Any = field(default=None, repr=False)
+
+    def __len__(self) -> int:
+        return len(self.samples)
+
+    def raw(self, i: int) -> bytes:
+        """Row ``i`` as it was, without its line ending; of Parquet, the row as JSON."""
+        if self.batch is None:
+            return chomp(self.raws[i])
+        return to_json(self.samples[i].extra)
+
+    def bad(self, i: int, message: str) -> BadRow:
+        """Row ``i`` as a rejected row, for a later stage that finds fault with it."""
+        return BadRow(self.files[i], self.lines[i], message, self.raw(i), numbered_by_row=self.batch is not None)
+
+    def without(self, rows: Collection[int]) -> Chunk:
+        """The same chunk with the rows of these indices left out."""
+        if not rows:
+            return self
+        dropped = frozenset(rows)
+        kept = [i for i in range(len(self.samples)) if i not in dropped]
+        return Chunk(
+            samples=tuple(self.samples[i] for i in kept),
+            format=self.format,
+            files=tuple(self.files[i] for i in kept),
+            lines=tuple(self.lines[i] for i in kept),
+            raws=tuple(self.raws[i] for i in kept) if self.raws else (),
+            batch=None if self.batch is None else take_rows(self.batch, kept),
+        )
+
+
+def take_rows(batch: Any, rows: list[int]) -> Any:
+    """The given rows of an Arrow RecordBatch."""
+    import pyarrow as pa
+
+    return batch.take(pa.array(rows, type=pa.int64()))

@@ -1,0 +1,85 @@
+"""The Poisson bootstrap: resampling a stream in constant memory.
+
+Each row is drawn Poisson(1) times in each resample, so a resample is a running weighted sum and no row is kept.
+The draws depend on the seed and on the row's position alone, not on how the stream was cut into batches.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from celadon.core import FloatArray, IntArray
+
+_BLOCK = 512
+_LEVELS = 1 << 16
+
+
+class Interval(NamedTuple):
+    """A percentile interval."""
+
+    low: float
+    high: float
+
+
+def _poisson_table() -> np.ndarray[tuple[int], np.dtype[np.float32]]:
+    """A table from a uniform 16-bit number to a Poisson(1) draw."""
+    probability = np.exp(-1.0) / np.cumprod(np.concatenate([[1.0], np.arange(1.0, 12.0)]))
+    edges = np.round(np.cumsum(probability) * _LEVELS).astype(np.int64)
+    return np.searchsorted(edges, np.arange(_LEVELS), side="right").astype(np.float32)
+
+
+class PoissonWeights:
+    """How often each row is drawn in each resample.
+
+    Parameters
+    ----------
+    resamples
+        The number of resamples.
+    seed
+        The same seed gives the same draws.
+    """
+
+    def __init__(self, resamples: int, seed: int) -> None:
+        self.resamples = resamples
+        self.seed = seed
+        self._table = _poisson_table()
+        self._block = -1
+        self._weights = np.empty((0, 0), dtype=np.float32)
+
+    def _block_weights(self, block: int) -> np.ndarray[tuple[int, int], np.dtype[np.float32]]:
+        if block != self._block:
+            bits = np.random.Generator(np.random.PCG64(np.random.SeedSequence([self.seed, block])))
+            draws = bits.integers(0, _LEVELS, size=(_BLOCK, self.resamples), dtype=np.uint16)
+            self._weights = self._table[draws]
+            self._block = block
+        return self._weights
+
+    def add_to(self, totals: FloatArray, rows: FloatArray, positions: IntArray) -> None:
+        """Add each row, times its draws, to the totals of every resample.
+
+        Parameters
+        ----------
+        totals
+            resamples x columns, changed in place.
+        rows
+            rows x columns.
+        positions
+            The position of each row in the stream, increasing.
+        """
+        blocks = positions // _BLOCK
+        bounds = np.flatnonzero(np.diff(blocks)) + 1
+        for part in np.split(np.arange(len(positions)), bounds):
+            if len(part):
+                weights = self._block_weights(int(blocks[part[0]]))[positions[part] % _BLOCK]
+                totals += weights.T.astype(np.float64) @ rows[part]
+
+
+def percentile_interval(replicates: FloatArray, level: float = 0.95) -> Interval | None:
+    """The central interval of the replicates; None where none is finite."""
+    finite = replicates[np.isfinite(replicates)]
+    if not len(finite):
+        return None
+    low, high = np.quantile(finite, [(1 - level) / 2, (1 + level) / 2])
+    return Interval(float(low), float(high))

@@ -1,0 +1,1 @@
+"""Metrics: one file per family; the registry knows their names."""

@@ -1,0 +1,144 @@
+"""Which metrics there are, and the notation they are asked for in: ``name[option=value,option=value]``."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterable
+from difflib import get_close_matches
+from importlib import import_module
+from typing import Any, get_type_hints
+
+from celadon.core import Metric, UsageError
+
+ENTRY_POINTS = "celadon.metrics"
+
+# Name -> where its class is; modules are imported only when the metric is asked for.
+_OURS = {
+    "simple_string_accuracy": "string_accuracy:SimpleStringAccuracy",
+    "generation_string_accuracy": "string_accuracy:GenerationStringAccuracy",
+    "rouge1": "ngram_overlap:Rouge1",
+    "rouge2": "ngram_overlap:Rouge2",
+    "rouge3": "ngram_overlap:Rouge3",
+    "rouge4": "ngram_overlap:Rouge4",
+    "rougeL": "lcs_overlap:RougeL",
+    "rougeLsum": "lcs_overlap:RougeLsum",
+    "rougeW": "lcs_overlap:RougeW",
+    "lr2_f": "ngram_overlap:Lr2F",
+    "lr3_f": "ngram_overlap:Lr3F",
+    "lr2_r": "ngram_overlap:Lr2R",
+    "lr3_r": "ngram_overlap:Lr3R",
+    "bleu": "translation:Bleu",
+    "bleu1": "translation:Bleu1",
+    "bleu2": "translation:Bleu2",
+    "bleu3": "translation:Bleu3",
+    "bleu4": "translation:Bleu4",
+    "chrf": "translation:Chrf",
+    "ter": "translation:Ter",
+    "meteor": "meteor:Meteor",
+    "sari": "sari:Sari",
+    "formula": "formula:Formula",
+}
+
+DEFAULTS_WITH_REFERENCES = ("rougeL", "chrf", "simple_string_accuracy", "generation_string_accuracy")
+
+
+def names() -> tuple[str, ...]:
+    """All metrics: ours, then those of installed packages."""
+    return (*_OURS, *(name for name in _installed() if name not in _OURS))
+
+
+def _installed() -> dict[str, Any]:
+    """Metrics that other packages offer through the entry point ``celadon.metrics``."""
+    from importlib.metadata import entry_points
+
+    return {point.name: point for point in entry_points(group=ENTRY_POINTS)}
+
+
+def metric_class(name: str) -> type[Metric]:
+    """Return the class of a metric."""
+    if name in _OURS:
+        module, _, attribute = _OURS[name].partition(":")
+        found: type[Metric] = getattr(import_module(f"celadon.metrics.{module}"), attribute)
+        return found
+    installed = _installed()
+    if name not in installed:
+        close = get_close_matches(name, names(), n=1, cutoff=0.5)
+        hint = f"; did you mean {close[0]}?" if close else ""
+        raise UsageError(f"unknown metric {name!r}{hint} (celadon metrics lists them all)")
+    return _from_entry_point(name, installed[name])
+
+
+def _from_entry_point(name: str, point: Any) -> type[Metric]:
+    try:
+        found = point.load()
+    except Exception as error:  # whatever a stranger's package raises is its fault, and the user must know whose
+        raise UsageError(f"metric {name!r} of {point.value!r} cannot be loaded: {error}") from error
+    if not (isinstance(found, type) and issubclass(found, Metric)):
+        raise UsageError(f"metric {name!r}: {point.value!r} is not a subclass of celadon.Metric")
+    if found.info.name != name:
+        raise UsageError(f"metric {name!r}: {point.value!r} calls itself {found.info.name!r}")
+    return found
+
+
+def load(spec: str) -> Metric:
+    """Make a metric from its notation.
+
+    Parameters
+    ----------
+    spec
+        A name, or a name with options: ``rougeW[weight=1.5]``.
+    """
+    name, bracket, rest = spec.strip().partition("[")
+    if bracket and not rest.endswith("]"):
+        raise UsageError(f"metric {spec!r}: the options' closing bracket is missing")
+    found = metric_class(name)
+    given: dict[str, str] = {}
+    for item in filter(None, rest.removesuffix("]").split(",")):
+        key, equals, value = item.partition("=")
+        if not equals:
+            raise UsageError(f"metric {spec!r}: option {item!r} has no value; write {item}=VALUE")
+        given[key.strip()] = value.strip()
+    return found(**_typed(found, given, spec))
+
+
+def _typed(found: type[Metric], given: dict[str, str], spec: str) -> dict[str, Any]:
+    fields = {f.name for f in dataclasses.fields(found) if f.init} if dataclasses.is_dataclass(found) else set[str]()
+    hints = get_type_hints(found)
+    options: dict[str, Any] = {}
+    for key, value in given.items():
+        if key not in fields:
+            known = ", ".join(sorted(fields)) or "none"
+            raise UsageError(f"metric {spec!r}: unknown option {key!r}; known: {known}")
+        options[key] = _value(value, hints[key], f"metric {spec!r}: option {key!r}")
+    return options
+
+
+def _value(value: str, wanted: Any, where: str) -> Any:
+    if wanted is bool:
+        if value.lower() in ("true", "yes", "1", "false", "no", "0"):
+            return value.lower() in ("true", "yes", "1")
+        raise UsageError(f"{where}: {value!r} is not true or false")
+    if wanted in (int, float):
+        try:
+            return wanted(value)
+        except ValueError:
+            raise UsageError(f"{where}: {value!r} is not {'a whole number' if wanted is int else 'a number'}") from None
+    return value
+
+
+def split_specs(text: str) -> list[str]:
+    """Split ``a,b[x=1,y=2],c`` at the commas outside brackets."""
+    found, depth, begin = [], 0, 0
+    for at, character in enumerate(text):
+        depth += (character == "[") - (character == "]")
+        if character == "," and depth == 0:
+            found.append(text[begin:at])
+            begin = at + 1
+    found.append(text[begin:])
+    return [spec.strip() for spec in found if spec.strip()]
+
+
+def load_all(specs: Iterable[str | Metric]) -> tuple[Metric, ...]:
+    """Make metrics, each once, in the order in which they were asked for."""
+    metrics = [spec if isinstance(spec, Metric) else load(spec) for spec in specs]
+    return tuple({metric.spec: metric for metric in metrics}.values())

@@ -1,0 +1,215 @@
+"""Simple and generation string accuracy (Bangalore, Rambow and Whittaker 2000).
+
+Both rest on one alignment of text and reference (:mod:`celadon.text.alignment`). The generation accuracy counts the
+deletion of a word here and its insertion there as one move.
+"""
+
+from __future__ import annotations
+
+import math
+from abc import abstractmethod
+from collections import Counter
+from dataclasses import dataclass
+from typing import ClassVar, NamedTuple
+
+import numpy as np
+
+from celadon.batch import Batch, Words
+from celadon.core import Evidence, IntArray, Metric, MetricInfo, MetricScores, Need, Sample, Span
+from celadon.metrics.references import TOO_LONG, Best, best_reference, null_reasons
+from celadon.text.alignment import Alignment, Ragged, align, too_long
+from celadon.text.ngrams import expand, shared_counts
+from celadon.text.words import Word, located_words, splitter
+
+
+class Operations(NamedTuple):
+    """What it takes to turn each pair's reference into its text; all 0 for a pair too long to align."""
+
+    matches: IntArray
+    substitutions: IntArray
+    insertions: IntArray
+    deletions: IntArray
+    moves: IntArray
+    reference_words: IntArray
+
+
+def _aligned(batch: Batch, normalisation: str) -> tuple[Operations, Alignment]:
+    return batch.view(("alignment", normalisation), lambda: _align(batch.words(normalisation)))
+
+
+def _align(words: Words) -> tuple[Operations, Alignment]:
+    references = Ragged.chosen(words.ids, words.starts, words.pair_document)
+    texts = Ragged.chosen(words.ids, words.starts, words.pair_text)
+    fits = ~too_long(references.lengths, texts.lengths)
+    # a pair that is too long stays in its place with nothing in it
+    references = references._replace(lengths=np.where(fits, references.lengths, 0))
+    texts = texts._replace(lengths=np.where(fits, texts.lengths, 0))
+    alignment = align(references, texts)
+    counts = _count(words, references, texts, alignment)
+    return Operations(*(np.where(fits, column, 0) for column in counts)), alignment
+
+
+def _count(words: Words, references: Ragged, texts: Ragged, alignment: Alignment) -> Operations:
+    pairs = len(references.lengths)
+    at, pair = expand(np.concatenate([[0], np.cumsum(references.lengths)]), np.arange(pairs))
+    word = references.values[references.starts[pair] + at - alignment.starts[pair]]
+    aligned = alignment.partner >= 0
+    partner_at = texts.starts[pair] + np.maximum(alignment.partner, 0)
+    same = aligned & (word == (texts.values[partner_at] if len(texts.values) else word))
+    matches = np.bincount(pair[same], minlength=pairs)
+    substitutions = np.bincount(pair[aligned & ~same], minlength=pairs)
+    deletions = references.lengths - matches - substitutions
+    insertions = texts.lengths - matches - substitutions
+    inserted, inserted_pair = _unaligned_text_words(texts, pair[aligned], alignment.partner[aligned])
+    size = words.vocabulary
+    deleted = pair[~aligned] * size + word[~aligned]
+    moves = shared_counts(deleted, inserted_pair * size + inserted, size, pairs)
+    return Operations(matches, substitutions, insertions, deletions, moves, references.lengths)
+
+
+def _unaligned_text_words(texts: Ragged, pair: IntArray, partner: IntArray) -> tuple[IntArray, IntArray]:
+    bounds = np.concatenate([[0], np.cumsum(texts.lengths)])
+    free = np.ones(int(bounds[-1]), dtype=np.bool_)
+    free[bounds[pair] + partner] = False
+    owner = np.repeat(np.arange(len(texts.lengths)), texts.lengths)[free]
+    position = np.flatnonzero(free) - bounds[owner]
+    return texts.values[texts.starts[owner] + position], owner
+
+
+@dataclass(frozen=True)
+class _StringAccuracy(Metric):
+    """One minus the operations per word of the reference.
+
+    Parameters
+    ----------
+    words
+        The normalisation: surface (default), whitespace or rouge.
+    """
+
+    words: str = "surface"
+    aligns: ClassVar[bool] = True
+
+    def __post_init__(self) -> None:
+        splitter(self.words)
+
+    @staticmethod
+    @abstractmethod
+    def operations(counted: Operations) -> dict[str, IntArray]:
+        """The operations that count against a text."""
+
+    def _best(self, batch: Batch) -> tuple[dict[str, IntArray], IntArray, Best]:
+        counted, _ = _aligned(batch, self.words)
+        operations = self.operations(counted)
+        values = np.full(len(counted.reference_words), np.nan)
+        fits = counted.reference_words > 0
+        problems = np.sum(list(operations.values()), axis=0)
+        values[fits] = 1.0 - problems[fits] / counted.reference_words[fits]
+        best = best_reference(batch.words(self.words).pair_sample, values, len(batch))
+        return operations, counted.reference_words, best
+
+    def score(self, batch: Batch) -> MetricScores:
+        operations, reference_words, best = self._best(batch)
+        reasons = null_reasons(batch.words(self.words))
+        for row in np.flatnonzero(best.pair < 0).tolist():
+            reasons.setdefault(row, TOO_LONG)
+        parts = {name: best.take(column) for name, column in operations.items()}
+        parts["reference_words"] = best.take(reference_words)
+        problems = np.sum([parts[name] for name in operations], axis=0)
+        return MetricScores(self.spec, 1.0 - problems / parts["reference_words"], parts, reasons)
+
+    def evidence(self, sample: Sample) -> Evidence | None:
+        batch = Batch([sample])
+        operations, reference_words, best = self._best(batch)
+        pair = int(best.pair[0])
+        if pair < 0:
+            return None
+        number = int(batch.words(self.words).pair_reference[pair])
+        _, alignment = _aligned(batch, self.words)
+        text = located_words(sample.text, self.words)
+        reference = located_words(sample.references[number], self.words)
+        moved = "moves" in operations
+        text_spans, reference_spans = _spans(text, reference, alignment.of(pair).tolist(), moved=moved)
+        counts = ", ".join(f"{name} {int(column[pair])}" for name, column in operations.items())
+        summary = f"{counts}; reference words {int(reference_words[pair])}"
+        return Evidence(self.spec, summary, text_spans, number, reference_spans)
+
+
+def _spans(
+    text: list[Word], reference: list[Word], partner: list[int], *, moved: bool
+) -> tuple[tuple[Span, ...], tuple[Span, ...]]:
+    """Label every word of both sides; the first words that are both deleted and inserted are the moved ones."""
+    back = {at: number for number, at in enumerate(partner) if at >= 0}
+    deleted = Counter(word.form for word, at in zip(reference, partner, strict=True) if at < 0)
+    inserted = Counter(word.form for number, word in enumerate(text) if number not in back)
+    moves = deleted & inserted if moved else Counter[str]()
+
+    def label(word: Word, other: Word | None, alone: str, left: Counter[str]) -> Span:
+        if other is not None:
+            same = word.form == other.form
+            return Span(word.start, word.end, "match" if same else "substitution", "" if same else other.form)
+        if left[word.form] > 0:
+            left[word.form] -= 1
+            return Span(word.start, word.end, "move")
+        return Span(word.start, word.end, alone)
+
+    left = Counter(moves)
+    text_spans = tuple(
+        label(word, reference[back[number]] if number in back else None, "insertion", left)
+        for number, word in enumerate(text)
+    )
+    left = Counter(moves)
+    reference_spans = tuple(
+        label(word, text[at] if at >= 0 else None, "deletion", left)
+        for word, at in zip(reference, partner, strict=True)
+    )
+    return text_spans, reference_spans
+
+
+_READING = "1 is the reference itself; each {unit} costs 1/R of it (R words in the reference); below 0 is possible"
+
+
+@dataclass(frozen=True)
+class SimpleStringAccuracy(_StringAccuracy):
+    """1 - (I + D + S) / R."""
+
+    info: ClassVar[MetricInfo] = MetricInfo(
+        name="simple_string_accuracy",
+        meaning="1 - (insertions + deletions + substitutions) / words, aligned with the best reference",
+        reading=_READING.format(unit="word inserted, deleted or replaced"),
+        needs=frozenset({Need.REFERENCES}),
+        low=-math.inf,
+        parts=("substitutions", "insertions", "deletions", "reference_words"),
+    )
+
+    @staticmethod
+    def operations(counted: Operations) -> dict[str, IntArray]:
+        """Substitutions, insertions and deletions."""
+        return {
+            "substitutions": counted.substitutions,
+            "insertions": counted.insertions,
+            "deletions": counted.deletions,
+        }
+
+
+@dataclass(frozen=True)
+class GenerationStringAccuracy(_StringAccuracy):
+    """1 - (M + I' + D' + S) / R."""
+
+    info: ClassVar[MetricInfo] = MetricInfo(
+        name="generation_string_accuracy",
+        meaning="as simple_string_accuracy, but a word deleted here and inserted there is one move",
+        reading=_READING.format(unit="word moved, inserted, deleted or replaced"),
+        needs=frozenset({Need.REFERENCES}),
+        low=-math.inf,
+        parts=("substitutions", "moves", "insertions", "deletions", "reference_words"),
+    )
+
+    @staticmethod
+    def operations(counted: Operations) -> dict[str, IntArray]:
+        """Substitutions, moves, and the insertions and deletions that are not part of a move."""
+        return {
+            "substitutions": counted.substitutions,
+            "moves": counted.moves,
+            "insertions": counted.insertions - counted.moves,
+            "deletions": counted.deletions - counted.moves,
+        }

@@ -1,0 +1,86 @@
+"""How one metric's numbers are written: decimals, direction, name."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from celadon.core import Direction, Metric, MetricInfo
+from celadon.meta.poisson import Interval
+from celadon.report.escape import escape, short
+from celadon.summary import Bins, Summary, SummaryRow
+
+NULL = "–"
+NAME_LIMIT = 120
+
+
+@dataclass(frozen=True)
+class Column:
+    """A metric as the report shows it, with its summary rows in the order of the systems."""
+
+    spec: str
+    info: MetricInfo
+    decimals: int
+    rows: tuple[SummaryRow, ...]
+
+    @property
+    def higher(self) -> bool:
+        """Whether a higher value is the better one."""
+        return self.info.direction is Direction.HIGHER
+
+    def number(self, value: float | None) -> str:
+        """Write a value; a null as a dash."""
+        if value is None or not math.isfinite(value):
+            return NULL
+        shown = f"{value:.{self.decimals}f}"
+        return shown.removeprefix("-") if float(shown) == 0 else shown
+
+    def interval(self, interval: Interval | None) -> str:
+        """Write an interval."""
+        return NULL if interval is None else f"{self.number(interval.low)} to {self.number(interval.high)}"
+
+    @property
+    def heading(self) -> str:
+        """The name with an arrow that is also said in words."""
+        arrow = "↑" if self.higher else "↓"
+        return (
+            f'{breakable(self.spec)} <span class="arrow" title="{escape(self.info.direction)}">'
+            f'<span aria-hidden="true">{arrow}</span><span class="vh">({escape(self.info.direction)})</span></span>'
+        )
+
+
+def breakable(spec: str) -> str:
+    """Write a metric's name so that a narrow cell breaks it between its words."""
+    return re.sub(r"([_\[,=])", r"\1<wbr>", short(spec, NAME_LIMIT))
+
+
+def columns(metrics: Sequence[Metric], summary: Summary) -> list[Column]:
+    """Return the metrics' columns in their order."""
+    found = []
+    for metric in metrics:
+        rows = tuple(row for row in summary.rows if row.metric == metric.spec)
+        found.append(Column(metric.spec, metric.info, _decimals(metric.info, rows), rows))
+    return found
+
+
+def _decimals(info: MetricInfo, rows: Sequence[SummaryRow]) -> int:
+    bounds = [abs(bound) for bound in (info.low, info.high)]
+    if not all(map(math.isfinite, bounds)):
+        bounds = [abs(edge) for row in rows for edge in occupied(row.histogram)]
+    largest = max(bounds, default=1.0)
+    return 3 if largest <= 2 else 2 if largest <= 20 else 1
+
+
+def occupied(histogram: Bins) -> tuple[float, ...]:
+    """Return the lowest and the highest edge between which there are values; nothing where there are none."""
+    full = [place for place, count in enumerate(histogram.counts) if count]
+    return (histogram.edges[full[0]], histogram.edges[full[-1] + 1]) if full else ()
+
+
+def system_name(system: str | None, *, alone: bool = False) -> str:
+    """Write a system's name; the texts of no system are all texts when there is no other."""
+    if system is None:
+        return "all texts" if alone else "(no system)"
+    return short(system, NAME_LIMIT)

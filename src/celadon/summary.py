@@ -1,0 +1,212 @@
+"""Summaries of a stream of scores: per system the mean, the corpus score, intervals, nulls and a histogram.
+
+Memory does not grow with the number of rows: sums, Poisson bootstrap totals and counts are all that is kept.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+import numpy as np
+
+from celadon.core import FloatArray, IntArray, Metric, MetricScores, Sample
+from celadon.meta.poisson import Interval, PoissonWeights, percentile_interval
+
+DEFAULT_RESAMPLES = 1000
+DEFAULT_SEED = 20000601
+_BINS = 40
+
+
+class Bins(NamedTuple):
+    """A histogram: ``counts[i]`` values lie between ``edges[i]`` and ``edges[i + 1]``."""
+
+    edges: tuple[float, ...]
+    counts: tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class SummaryRow:
+    """What is known of one system under one metric.
+
+    ``corpus`` is the score of all texts together where that is more than the mean (BLEU, chrF, TER); otherwise None.
+    Intervals are None where there is no value.
+    """
+
+    system: str | None
+    metric: str
+    count: int
+    nulls: int
+    mean: float | None
+    mean_interval: Interval | None
+    corpus: float | None
+    corpus_interval: Interval | None
+    histogram: Bins
+
+
+@dataclass(frozen=True)
+class Summary:
+    """Rows in the order in which systems were first seen, within a system in the order of the metrics."""
+
+    rows: tuple[SummaryRow, ...]
+    signatures: Mapping[str, str]
+    seed: int
+    resamples: int
+
+    @property
+    def systems(self) -> tuple[str | None, ...]:
+        """The systems in their order; a lone None where none was named."""
+        return tuple(dict.fromkeys(row.system for row in self.rows))
+
+    @property
+    def metrics(self) -> tuple[str, ...]:
+        """The metrics' columns in their order."""
+        return tuple(dict.fromkeys(row.metric for row in self.rows))
+
+    def row(self, system: str | None, metric: str) -> SummaryRow:
+        """Return one system's row under one metric."""
+        return next(row for row in self.rows if row.system == system and row.metric == metric)
+
+
+class GrowingHistogram:
+    """Counts over a range that doubles whenever a value falls outside, so that any stream fits."""
+
+    def __init__(self, low: float, high: float) -> None:
+        self.low = low if math.isfinite(low) else (high - 1.0 if math.isfinite(high) else 0.0)
+        self.high = high if math.isfinite(high) else self.low + 1.0
+        self.counts: IntArray = np.zeros(_BINS, dtype=np.int64)
+
+    def add(self, values: FloatArray) -> None:
+        """Count finite values."""
+        if not len(values):
+            return
+        smallest, largest = float(values.min()), float(values.max())
+        while smallest < self.low:
+            self._double(downward=True)
+        while largest > self.high:
+            self._double(downward=False)
+        places = (values - self.low) / (self.high - self.low) * _BINS
+        self.counts += np.bincount(np.clip(places.astype(np.int64), 0, _BINS - 1), minlength=_BINS)
+
+    def _double(self, *, downward: bool) -> None:
+        merged = self.counts.reshape(-1, 2).sum(axis=1)
+        empty = np.zeros(_BINS - len(merged), dtype=np.int64)
+        width = self.high - self.low
+        if downward:
+            self.low -= width
+            self.counts = np.concatenate([empty, merged])
+        else:
+            self.high += width
+            self.counts = np.concatenate([merged, empty])
+
+    def bins(self) -> Bins:
+        """Return the histogram as plain numbers."""
+        edges = np.linspace(self.low, self.high, _BINS + 1)
+        return Bins(tuple(edges.tolist()), tuple(self.counts.tolist()))
+
+
+@dataclass
+class _Cell:
+    """Running totals of one system under one metric: a column of counts, one of sums, the rest statistics."""
+
+    histogram: GrowingHistogram
+    totals: FloatArray
+    resampled: FloatArray
+    nulls: int = 0
+
+
+@dataclass
+class Summarizer:
+    """Takes scores batch by batch and gives a :class:`Summary` at the end.
+
+    Parameters
+    ----------
+    metrics
+        The metrics whose scores will come.
+    resamples, seed
+        Of the Poisson bootstrap.
+    """
+
+    metrics: Sequence[Metric]
+    resamples: int = DEFAULT_RESAMPLES
+    seed: int = DEFAULT_SEED
+    _position: int = 0
+    _cells: dict[tuple[str | None, str], _Cell] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self._weights = PoissonWeights(self.resamples, self.seed)
+
+    def add(self, samples: Sequence[Sample], scores: Mapping[str, MetricScores]) -> None:
+        """Take the scores of the next samples of the stream."""
+        rows_of: dict[str | None, list[int]] = {}
+        for row, sample in enumerate(samples):
+            rows_of.setdefault(sample.system, []).append(row)
+        for system, rows in rows_of.items():
+            self._add_system(system, np.array(rows, dtype=np.int64), scores)
+        self._position += len(samples)
+
+    def _add_system(self, system: str | None, rows: IntArray, scores: Mapping[str, MetricScores]) -> None:
+        columns, cells, widths = [], [], []
+        for metric in self.metrics:
+            result = scores[metric.spec]
+            values = result.values[rows]
+            known = np.isfinite(values)
+            table = [known.astype(np.float64)[:, None], np.where(known, values, 0.0)[:, None]]
+            if result.statistics is not None:
+                table.append(result.statistics[rows])
+            block = np.concatenate(table, axis=1)
+            cell = self._cell(system, metric, block.shape[1])
+            cell.histogram.add(values[known])
+            cell.nulls += int((~known).sum())
+            cell.totals += block.sum(axis=0)
+            columns.append(block)
+            cells.append(cell)
+            widths.append(block.shape[1])
+        if not columns:
+            return
+        resampled = np.zeros((self.resamples, sum(widths)))
+        self._weights.add_to(resampled, np.concatenate(columns, axis=1), rows + self._position)
+        for cell, part in zip(cells, np.split(resampled, np.cumsum(widths)[:-1], axis=1), strict=True):
+            cell.resampled += part
+
+    def _cell(self, system: str | None, metric: Metric, width: int) -> _Cell:
+        key = (system, metric.spec)
+        if key not in self._cells:
+            self._cells[key] = _Cell(
+                GrowingHistogram(metric.info.low, metric.info.high),
+                np.zeros(width),
+                np.zeros((self.resamples, width)),
+            )
+        return self._cells[key]
+
+    def summary(self) -> Summary:
+        """Return what the stream has shown so far."""
+        by_name = {metric.spec: metric for metric in self.metrics}
+        rows = tuple(_summary_row(system, by_name[name], cell) for (system, name), cell in self._cells.items())
+        signatures = {metric.spec: metric.signature for metric in self.metrics}
+        return Summary(rows, signatures, self.seed, self.resamples)
+
+
+def _summary_row(system: str | None, metric: Metric, cell: _Cell) -> SummaryRow:
+    count = int(cell.totals[0])
+    mean = float(cell.totals[1] / count) if count else None
+    with np.errstate(divide="ignore", invalid="ignore"):
+        means = cell.resampled[:, 1] / cell.resampled[:, 0]
+    corpus, corpus_interval = None, None
+    if count and len(cell.totals) > 2:
+        corpus = metric.aggregate(cell.totals[2:])
+        drawn = [metric.aggregate(row[2:]) for row in cell.resampled if row[0] > 0]
+        corpus_interval = percentile_interval(np.array([value for value in drawn if value is not None]))
+    return SummaryRow(
+        system=system,
+        metric=metric.spec,
+        count=count,
+        nulls=cell.nulls,
+        mean=mean,
+        mean_interval=percentile_interval(means) if count else None,
+        corpus=corpus,
+        corpus_interval=corpus_interval,
+        histogram=cell.histogram.bins(),
+    )

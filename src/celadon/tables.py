@@ -1,0 +1,127 @@
+"""Samples from what Python users hold: lists, pandas and polars frames, datasets."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any
+
+from celadon.core import InputError, Sample, UsageError
+from celadon.io.fields import Fields, Resolver, RowError
+
+
+def samples_from_table(table: Any, fields: Fields) -> tuple[Sample, ...]:
+    """Turn the rows of a frame or dataset into samples.
+
+    Parameters
+    ----------
+    table
+        Anything with named columns: a pandas or polars frame, a ``datasets.Dataset``.
+    fields
+        Which column is what.
+    """
+    resolver = Resolver(fields)
+    samples = []
+    for number, row in enumerate(_rows(table)):
+        plan = resolver.plan(tuple(row), cells=False)
+        lacking = resolver.missing(plan, row)
+        if lacking is not None:
+            raise InputError(f"row {number}: {lacking}")
+        try:
+            values = plan.read(row)
+        except RowError as error:
+            raise InputError(f"row {number}: {error}") from None
+        samples.append(Sample(*values, extra=row, origin=f"row {number}"))
+    return tuple(samples)
+
+
+def is_table(data: Any) -> bool:
+    """Whether the data have named columns."""
+    return any(hasattr(data, name) for name in ("columns", "column_names"))
+
+
+def _rows(table: Any) -> Iterator[dict[str, Any]]:
+    if hasattr(table, "iter_rows"):
+        yield from table.iter_rows(named=True)
+    elif hasattr(table, "itertuples"):
+        names = [str(name) for name in table.columns]
+        for values in table.itertuples(index=False, name=None):
+            yield {name: _plain(value) for name, value in zip(names, values, strict=True)}
+    else:
+        for row in table:
+            yield dict(row)
+
+
+def _plain(value: Any) -> Any:
+    """What pandas keeps as NaN or as an array, as None or a list."""
+    if isinstance(value, float) and math.isnan(value):
+        return None
+    if type(value).__name__ in ("NAType", "NaTType"):
+        return None
+    return value.tolist() if hasattr(value, "tolist") else list(value) if isinstance(value, tuple) else value
+
+
+def samples_from_lists(
+    texts: Iterable[Any],
+    references: Sequence[Any] | None,
+    sources: Sequence[Any] | None,
+    systems: Sequence[Any] | str | None,
+    ids: Sequence[Any] | None,
+) -> tuple[Sample, ...]:
+    """Turn lists of equal length into samples; elements of ``texts`` may be samples already."""
+    if isinstance(texts, str | bytes | Mapping):
+        raise UsageError(f"texts must be a list or a table, not a single {type(texts).__name__}; write [text]")
+    given = list(texts)
+    if all(isinstance(item, Sample) for item in given) and given:
+        if any(column is not None for column in (references, sources, systems, ids)):
+            raise UsageError("samples carry their own references, sources, systems and ids: give one or the other")
+        return tuple(_with_origin(number, sample) for number, sample in enumerate(given))
+    if isinstance(references, str | bytes):
+        raise UsageError("references must be a list with an entry for each text")
+    columns = {"references": references, "sources": sources, "ids": ids}
+    columns["systems"] = [systems] * len(given) if isinstance(systems, str) else systems
+    for name, column in columns.items():
+        if column is not None and len(column) != len(given):
+            raise UsageError(f"there are {len(given)} texts but {len(column)} {name}")
+    nothing = [None] * len(given)
+    rows = zip(given, *(columns[name] or nothing for name in ("references", "sources", "ids", "systems")), strict=True)
+    return tuple(_sample(f"row {number}", row, references is not None) for number, row in enumerate(rows))
+
+
+def _with_origin(number: int, sample: Sample) -> Sample:
+    if sample.origin:
+        return sample
+    return Sample(
+        sample.text, sample.references, sample.source, sample.id, sample.system, sample.extra, f"row {number}"
+    )
+
+
+def _sample(where: str, row: tuple[Any, ...], has_references: bool) -> Sample:
+    text, references, source, item, system = row
+    extra: dict[str, Any] = {"text": _string(text, "text", where)}
+    several = _references(references, where)
+    if source is not None:
+        extra["source"] = _string(source, "source", where)
+    if item is not None:
+        extra["id"] = item = str(item)
+    if system is not None:
+        extra["system"] = _string(system, "system", where)
+    if has_references:
+        extra["references"] = list(several)
+    return Sample(text, several, source, item, system, extra, where)
+
+
+def _references(value: Any, where: str) -> tuple[str, ...]:
+    if value is None:
+        return ()
+    if isinstance(value, str):
+        return (value,)
+    if isinstance(value, bytes | Mapping) or not isinstance(value, Iterable):
+        raise InputError(f"{where}: references must be a string or a list of strings, not {type(value).__name__}")
+    return tuple(_string(item, "reference", where) for item in value)
+
+
+def _string(value: Any, what: str, where: str) -> str:
+    if not isinstance(value, str):
+        raise InputError(f"{where}: {what} must be a string, not {type(value).__name__}")
+    return value

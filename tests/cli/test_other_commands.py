@@ -1,0 +1,51 @@
+"""``celadon metrics``, ``explain`` and ``install``."""
+
+from __future__ import annotations
+
+import json
+
+from celadon.metrics.registry import names
+from tests.cli.test_score import celadon
+
+
+def test_metrics_lists_all_of_them() -> None:
+    listed = json.loads(celadon("metrics", "--json").stdout)
+    assert [entry["name"] for entry in listed] == list(names())
+    text = celadon("metrics").stdout
+    for entry in listed:
+        assert entry["meaning"] in text
+        assert entry["direction"] in ("higher is better", "lower is better")
+
+
+def test_explain_shows_the_papers_alignment() -> None:
+    done = celadon(
+        "explain",
+        "There was estimate for phase the second no cost",
+        "--reference",
+        "There was no cost estimate for the second phase",
+    )
+    assert done.returncode == 0
+    lines = done.stdout.splitlines()
+    at = next(number for number, line in enumerate(lines) if line.startswith("  reference"))
+    assert lines[at].split()[1:] == "There was no cost estimate for the second phase".split()
+    assert lines[at + 1].split()[1:] == "There was estimate for phase the second no cost".split()
+    assert lines[at + 2].split() == ". . d d . . i . . i s".split()
+    assert "simple_string_accuracy: 0.4444" in done.stdout
+    assert "generation_string_accuracy: 0.5556" in done.stdout
+    assert "4 shared 2-grams: there was, estimate for, the second, no cost" in done.stdout
+
+
+def test_explain_says_why_there_is_no_score() -> None:
+    done = celadon("explain", "", "--reference", "x")
+    assert "no score, the text has no words" in done.stdout
+
+
+def test_explain_survives_any_text() -> None:
+    for text in ("ตัวอย่าง", "天気がいい", "👩‍👩‍👧‍👦 ok", "\u202eabc"):
+        assert celadon("explain", text, "--reference", f"{text} more").returncode == 0
+
+
+def test_install_lists_the_extras() -> None:
+    done = celadon("install")
+    assert "pandas: pandas" in done.stdout
+    assert "wordnet: wordnet-base (Debian)" in done.stdout

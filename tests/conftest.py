@@ -1,0 +1,33 @@
+"""What tests share: the project's folders, optional data, and parts of the system that must be there in CI."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parent.parent
+
+
+@pytest.fixture(scope="session")
+def example() -> Path:
+    """The example file that the README scores."""
+    return ROOT / "examples" / "summaries.jsonl"
+
+
+@pytest.fixture(scope="session")
+def judgements() -> Path:
+    """The folder of human judgements, which are not part of the project."""
+    folder = Path(os.environ.get("CELADON_DATA", ROOT.parent / "shared" / "data")) / "judgements"
+    if not folder.is_dir():
+        pytest.skip(f"no judgements at {folder}; set CELADON_DATA to the folder that holds them")
+    return folder
+
+
+def missing_part(what: str, how: str) -> None:
+    """Skip loudly where a part of the system is missing; in CI, where all must be there, fail."""
+    message = f"{what} is not installed; {how}"
+    if os.environ.get("CI") == "true":
+        pytest.fail(message)
+    pytest.skip(message)

@@ -1,0 +1,215 @@
+"""The laws every metric obeys, run over the whole registry."""
+
+from __future__ import annotations
+
+import copy
+import math
+import random
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from celadon.batch import Batch
+from celadon.core import Direction, Metric, MetricScores, Need, Sample, option_text
+from celadon.metrics.registry import load, names
+
+METRICS = [name for name in names() if name != "formula"]
+
+SENTENCES = [
+    (
+        "The committee approved the new budget after a long debate.",
+        "After a long debate the committee approved the budget.",
+    ),
+    (
+        "A trial last summer doubled the number of passengers.",
+        "The number of passengers doubled in a trial last summer.",
+    ),
+    ("He said that he would come if the weather was good.", "He promised to come in good weather, he said."),
+    ("Wild bees are most common where lawns are cut once a month.", "Bees are common where lawns are rarely cut."),
+    ("The night train to the coast returns after eleven years.", "After eleven years the night train is back."),
+    ("Three dairies agreed to share one name for their cheese.", "Three dairies will share a name for cheese."),
+]
+
+SCRIPTS = {
+    "thai": "สวัสดีครับ วันนี้อากาศดีมาก เราจะไปเดินเล่นกัน",
+    "hindi": "आज मौसम बहुत अच्छा है और हम टहलने जा रहे हैं",
+    "arabic": "الطقس جميل اليوم وسوف نذهب في نزهة طويلة",
+    "hebrew": "מזג האוויר יפה היום ואנחנו יוצאים לטיול ארוך",
+    "chinese": "今天天气很好我们一起去散步吧",
+    "japanese": "今日は天気がいいので散歩に行きましょう",
+    "korean": "오늘은 날씨가 좋아서 우리는 산책을 갑니다",
+    "greek": "Ο καιρός είναι καλός σήμερα και πάμε βόλτα",
+    "emoji": "We won 🎉🎉 today 👩‍👩‍👧‍👦 and danced all night 💃🏽",
+}
+
+# any characters at all: control characters, lone surrogates, emoji, right-to-left marks
+anything = st.text(st.characters(), max_size=40)
+wordy = st.lists(
+    st.sampled_from("the cat sat on a mat and then it ran away again quickly สวัสดี नमस्ते 天 🎉 it's 3.14 — Ünï".split()),
+    min_size=1,
+    max_size=14,
+).map(" ".join)
+rows = st.tuples(wordy | anything, st.lists(wordy | anything, min_size=1, max_size=3), wordy)
+
+
+def sample(text: str, references: list[str] | tuple[str, ...], source: str = "The source has words.") -> Sample:
+    return Sample(text, tuple(references), source)
+
+
+def scores(metric: Metric, samples: list[Sample]) -> MetricScores:
+    return metric.score(Batch(samples))
+
+
+def same(left: MetricScores, right: MetricScores) -> None:
+    np.testing.assert_allclose(left.values, right.values, atol=1e-4, equal_nan=True)
+    for part in left.parts:
+        np.testing.assert_allclose(left.parts[part], right.parts[part], atol=1e-4, equal_nan=True, err_msg=part)
+
+
+def check_shape(metric: Metric, result: MetricScores, count: int) -> None:
+    """Every row has a value in range or a reason, and the parts are those that the metric announced."""
+    assert result.metric == metric.spec
+    assert len(result.values) == count
+    assert tuple(result.parts) == metric.info.parts
+    for row, value in enumerate(result.values.tolist()):
+        assert math.isnan(value) == (row in result.reasons), (row, value, result.reasons.get(row))
+        if not math.isnan(value):
+            assert metric.info.low - 1e-9 <= value <= metric.info.high + 1e-9
+    assert all(len(column) == count for column in result.parts.values())
+
+
+@pytest.mark.parametrize("name", METRICS)
+class TestLaws:
+    @settings(max_examples=20, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+    @given(data=st.lists(rows, min_size=1, max_size=6), seed=st.integers(0, 1000))
+    def test_same_bytes_and_no_neighbours(self, name: str, data: list, seed: int) -> None:
+        """Laws 1, 2, 3: the same bytes again; order, batch size and neighbours do not matter; nothing is changed."""
+        metric = load(name)
+        samples = [sample(text, references, source) for text, references, source in data]
+        before = copy.deepcopy(samples)
+        whole = scores(metric, samples)
+        check_shape(metric, whole, len(samples))
+        again = scores(load(name), samples)
+        assert whole.values.tobytes() == again.values.tobytes()
+        assert samples == before
+        alone = [scores(metric, [one]) for one in samples]
+        joined = MetricScores(
+            metric.spec,
+            np.concatenate([one.values for one in alone]),
+            {part: np.concatenate([one.parts[part] for one in alone]) for part in whole.parts},
+        )
+        same(whole, joined)
+        order = list(range(len(samples)))
+        random.Random(seed).shuffle(order)
+        shuffled = scores(metric, [samples[at] for at in order])
+        np.testing.assert_allclose(whole.values[order], shuffled.values, atol=1e-4, equal_nan=True)
+
+    @pytest.mark.parametrize("text", ["", " ", "\n\t ", "\u00a0"])
+    def test_empty_text_has_no_score_but_a_reason(self, name: str, text: str) -> None:
+        """Law 4."""
+        result = scores(load(name), [sample(text, ["A reference."]), sample("A text.", ["A reference."])])
+        assert math.isnan(result.values[0])
+        assert result.reasons[0]
+
+    def test_empty_reference_has_no_score_but_a_reason(self, name: str) -> None:
+        """Law 4."""
+        metric = load(name)
+        if Need.REFERENCES not in metric.info.needs:
+            pytest.skip("needs no references")
+        for empty in ("", "   ", "\n"):
+            result = scores(metric, [sample("A text with words.", [empty])])
+            assert math.isnan(result.values[0])
+            assert result.reasons[0]
+
+    def test_an_empty_reference_among_others_is_ignored(self, name: str) -> None:
+        metric = load(name)
+        text, reference = SENTENCES[0]
+        same(scores(metric, [sample(text, ["", reference])]), scores(metric, [sample(text, [reference])]))
+
+    @pytest.mark.parametrize("script", SCRIPTS)
+    def test_a_text_equal_to_its_reference_is_perfect_in_any_script(self, name: str, script: str) -> None:
+        """Law 5."""
+        metric = load(name)
+        if metric.info.needs != {Need.REFERENCES}:
+            pytest.skip("the best value is not reached by copying the reference alone")
+        text = SCRIPTS[script]
+        best = metric.info.low if metric.info.direction == Direction.LOWER else metric.info.high
+        result = scores(metric, [sample(text, [text])])
+        assert result.values[0] == pytest.approx(best)
+
+    @pytest.mark.parametrize(
+        "text", ["\x00", "a\x00b c", "\ud800", "x \udfff y", "\u202eabc def", "🏳️‍🌈" * 30, "ﷺ", "e\u0301" * 50, "\u0e33"]
+    )
+    def test_odd_characters_do_not_crash(self, name: str, text: str) -> None:
+        """Law 5."""
+        metric = load(name)
+        result = scores(metric, [sample(text, [text, "Words."]), sample("Some words.", [text])])
+        check_shape(metric, result, 2)
+        metric.evidence(sample(text, [text, "Words."]))
+
+    def test_a_long_text_is_scored_or_has_a_reason(self, name: str) -> None:
+        """Law 6: nothing is cut silently, so a change at the far end shows."""
+        if name == "ter":
+            pytest.skip("sacrebleu's TER takes minutes on long texts")
+        metric = load(name)
+        generator = random.Random(5)
+        long = " ".join(f"{generator.choice(SENTENCES)[0]} {number}." for number in range(120))
+        result = scores(metric, [sample(long, [long]), sample(f"{long} unrelated tail end words here", [long])])
+        check_shape(metric, result, 2)
+        columns = [result.values, *result.parts.values()]
+        assert any(column[0] != column[1] for column in columns)
+
+    def test_the_signature_says_how(self, name: str) -> None:
+        """Law 7."""
+        from celadon import __version__
+
+        metric = load(name)
+        assert metric.signature.startswith(f"{name}|")
+        assert metric.signature.endswith(f"|celadon:{__version__}")
+        assert load(metric.spec) == metric
+        for option, value in metric.options.items():
+            assert load(f"{name}[{option}={option_text(value)}]") == metric
+
+    def test_shuffled_words_are_not_better(self, name: str) -> None:
+        """Law 8."""
+        metric = load(name)
+        generator = random.Random(8)
+        sign = -1 if metric.info.direction == Direction.LOWER else 1
+        for text, reference in SENTENCES:
+            words = text.rstrip(".").split()
+            generator.shuffle(words)
+            shuffled = " ".join(words) + "."
+            result = scores(metric, [sample(text, [text, reference]), sample(shuffled, [text, reference])])
+            assert sign * result.values[1] <= sign * result.values[0] + 1e-9
+
+    def test_the_order_of_references_does_not_matter(self, name: str) -> None:
+        metric = load(name)
+        references = [reference for _, reference in SENTENCES]
+        texts = [text for text, _ in SENTENCES]
+        forward = scores(metric, [sample(text, references) for text in texts])
+        backward = scores(metric, [sample(text, references[::-1]) for text in texts])
+        np.testing.assert_allclose(forward.values, backward.values, atol=1e-9)
+
+    def test_what_it_says_of_itself(self, name: str) -> None:
+        info = load(name).info
+        assert info.name == name
+        assert len(info.meaning) < 120
+        assert info.reading
+        assert info.low < info.high
+
+    def test_evidence_points_into_the_texts(self, name: str) -> None:
+        metric = load(name)
+        one = sample(SENTENCES[0][0], [SENTENCES[1][1], SENTENCES[0][1]])
+        evidence = metric.evidence(one)
+        if evidence is None:
+            pytest.skip("shows no evidence")
+        for spans, text in (
+            (evidence.text_spans, one.text),
+            (evidence.reference_spans, one.references[evidence.reference or 0]),
+        ):
+            ends = [0]
+            for span in spans:
+                assert ends[-1] <= span.start < span.end <= len(text)
+                ends.append(span.end)
