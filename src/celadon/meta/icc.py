@@ -1,0 +1,157 @@
+"""Intraclass correlations (Shrout and Fleiss 1979), with F tests and intervals.
+
+(1) every item has raters of its own; (2) the same raters, a sample of all possible ones; (3) the same raters, and only
+these matter. ``1`` is the reliability of a single rating, ``k`` of the mean of the k that there are.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+from scipy import stats
+
+from celadon.core import FloatArray, InputError, UsageError
+from celadon.meta.agreement import raters_at_least
+
+
+class IntraclassCorrelation(NamedTuple):
+    """One of the six, the test that it is 0, and its interval."""
+
+    kind: str
+    value: float
+    f: float
+    df1: float
+    df2: float
+    p: float
+    low: float
+    high: float
+
+
+class IntraclassCorrelations(NamedTuple):
+    """All six in the order (1,1) (2,1) (3,1) (1,k) (2,k) (3,k); ``left_out`` counts the items with a gap."""
+
+    rows: tuple[IntraclassCorrelation, ...]
+    items: int
+    raters: int
+    left_out: int
+
+    def of(self, kind: str) -> IntraclassCorrelation:
+        """The one of this name, as ``ICC(2,1)``."""
+        for row in self.rows:
+            if row.kind == kind:
+                return row
+        raise UsageError(f"unknown intraclass correlation {kind!r}; known: {', '.join(row.kind for row in self.rows)}")
+
+
+class _Squares(NamedTuple):
+    """Mean squares of the analysis of variance: between items, within them, between raters, what is left."""
+
+    items: float
+    within: float
+    raters: float
+    error: float
+
+
+def intraclass_correlations(ratings: npt.ArrayLike, *, level: float = 0.95) -> IntraclassCorrelations:
+    """All six intraclass correlations.
+
+    Parameters
+    ----------
+    ratings
+        Items x raters; items with a gap are left out and counted. Where items were rated by different people, use
+        :func:`celadon.meta.reliability.reliability_of_mean`, which takes items with any number of ratings.
+    level
+        Of the intervals.
+
+    Raises
+    ------
+    InputError
+        Fewer than two items are complete, or no two ratings differ.
+    """
+    if not 0 < level < 1:
+        raise UsageError(f"the level of an interval is between 0 and 1, not {level:g}")
+    matrix = raters_at_least(ratings, 2)
+    complete = matrix[np.isfinite(matrix).all(axis=1)]
+    n, k = complete.shape
+    if n < 2:
+        raise InputError(f"intraclass correlation needs two items that all {k} raters rated; there is {n}")
+    squares = _mean_squares(complete)
+    if not squares.items + squares.within > 0:
+        raise InputError("intraclass correlation needs ratings that differ; all are the same")
+    tail = (1 - level) / 2
+    single = [_one_way(squares, n, k, tail), _random(squares, n, k, tail), _fixed(squares, n, k, tail)]
+    rows = tuple(single) + tuple(_of_mean(row, k) for row in single)
+    return IntraclassCorrelations(rows, n, k, len(matrix) - n)
+
+
+def _mean_squares(matrix: FloatArray) -> _Squares:
+    n, k = matrix.shape
+    off = matrix - matrix.mean()
+    items = k * float(np.sum(off.mean(axis=1) ** 2))
+    raters = n * float(np.sum(off.mean(axis=0) ** 2))
+    residual = off - off.mean(axis=1, keepdims=True) - off.mean(axis=0)
+    error = float(np.sum(residual**2))
+    # a matrix without any error has only that of rounding
+    error = error if error > 1e-26 * float(np.sum(matrix**2)) else 0.0
+    return _Squares(items / (n - 1), (raters + error) / (n * (k - 1)), raters / (k - 1), error / ((n - 1) * (k - 1)))
+
+
+def _over(left: float, right: float) -> float:
+    if right > 0:
+        return left / right
+    return float("inf") if left > 0 else float("nan")
+
+
+def _from_f(f: float, k: int) -> float:
+    """What the ratio of mean squares says of the reliability of one rating."""
+    return 1.0 if np.isinf(f) else (f - 1) / (f + k - 1)
+
+
+def _test(f: float, df1: float, df2: float) -> tuple[float, float, float, float]:
+    return f, df1, df2, float(stats.f.sf(f, df1, df2))
+
+
+def _consistent(kind: str, f: float, df1: int, df2: int, k: int, tail: float) -> IntraclassCorrelation:
+    low, high = f / stats.f.isf(tail, df1, df2), f * stats.f.isf(tail, df2, df1)
+    return IntraclassCorrelation(
+        kind, _from_f(f, k), *_test(f, df1, df2), float(_from_f(low, k)), float(_from_f(high, k))
+    )
+
+
+def _one_way(squares: _Squares, n: int, k: int, tail: float) -> IntraclassCorrelation:
+    return _consistent("ICC(1,1)", _over(squares.items, squares.within), n - 1, n * (k - 1), k, tail)
+
+
+def _fixed(squares: _Squares, n: int, k: int, tail: float) -> IntraclassCorrelation:
+    return _consistent("ICC(3,1)", _over(squares.items, squares.error), n - 1, (n - 1) * (k - 1), k, tail)
+
+
+def _random(squares: _Squares, n: int, k: int, tail: float) -> IntraclassCorrelation:
+    between, _, raters, error = squares
+    value = (between - error) / (between + (k - 1) * error + k * (raters - error) / n)
+    test = _test(_over(between, error), n - 1, (n - 1) * (k - 1))
+    if error == 0:
+        return IntraclassCorrelation("ICC(2,1)", value, *test, float("nan"), float("nan"))
+    # Satterthwaite's degrees of freedom of the mixture of mean squares in the denominator
+    share = raters / error
+    a, b = k * value * share, n * (1 + (k - 1) * value) - k * value
+    freedom = (k - 1) * (n - 1) * (a + b) ** 2 / ((n - 1) * a**2 + b**2)
+    below, above = stats.f.isf(tail, n - 1, freedom), stats.f.isf(tail, freedom, n - 1)
+    mixture = k * raters + (k * n - k - n) * error
+    low = n * (between - below * error) / (below * mixture + n * between)
+    high = n * (above * between - error) / (mixture + n * above * between)
+    return IntraclassCorrelation("ICC(2,1)", value, *test, float(low), float(high))
+
+
+def _of_mean(row: IntraclassCorrelation, k: int) -> IntraclassCorrelation:
+    """The same for the mean of k ratings, by the formula of Spearman and Brown."""
+
+    def longer(value: float) -> float:
+        below = 1 + (k - 1) * value
+        return k * value / below if below > 0 else float("-inf")
+
+    return row._replace(
+        kind=row.kind.replace(",1", ",k"), value=longer(row.value), low=longer(row.low), high=longer(row.high)
+    )

@@ -1,0 +1,187 @@
+"""Bootstrap intervals: exact on every resample, and in agreement with scipy and nlpstats."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy import stats
+
+from celadon.meta import bootstrap as module
+from celadon.meta.bootstrap import bootstrap, weighted_correlation
+from celadon.meta.correlation import KINDS, Kind, correlate
+
+SCIPY: dict[str, Any] = {"pearson": stats.pearsonr, "spearman": stats.spearmanr, "kendall": stats.kendalltau}
+
+
+def table() -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+    rng = np.random.default_rng(20)
+    human = np.round(rng.normal(size=(7, 12)) + rng.normal(size=(7, 1)), 1)
+    metric = np.round(human + rng.normal(size=human.shape), 2)
+    systems, items = np.indices(human.shape)
+    return metric.ravel(), human.ravel(), systems.ravel(), items.ravel()
+
+
+@pytest.mark.parametrize("digits", [0, 1, 9])
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_resample_is_exactly_the_written_out_sample(kind: Kind, digits: int) -> None:
+    rng = np.random.default_rng(6)
+    x = np.round(rng.normal(size=150), digits)
+    y = np.round(x + rng.normal(size=150), digits)
+    counts = module._draw(rng, 150, 20)
+    assert (counts.sum(axis=0) == 150).all()
+    found = weighted_correlation(x, y, kind)(counts)[0]
+    for column, value in enumerate(found):
+        often = counts[:, column].astype(int)
+        assert value == pytest.approx(SCIPY[kind](np.repeat(x, often), np.repeat(y, often)).statistic, abs=1e-13)
+
+
+@given(st.data())
+@settings(max_examples=60, deadline=None)
+def test_blocks_and_any_counts(data: st.DataObject) -> None:
+    rows = data.draw(st.integers(1, 24))
+    numbers = st.lists(st.integers(0, 5), min_size=rows, max_size=rows)
+    x, y = (np.array(data.draw(numbers), dtype=float) for _ in range(2))
+    counts = np.array(data.draw(numbers), dtype=float)[:, None]
+    blocks = np.unique(np.array(data.draw(numbers)) % 3, return_inverse=True)[1]
+    for kind in KINDS:
+        found = weighted_correlation(x, y, kind, blocks)(counts)[:, 0]
+        for block, value in enumerate(found):
+            rows_of = np.repeat(np.arange(rows), counts[:, 0].astype(int))
+            rows_of = rows_of[blocks[rows_of] == block]
+            expected = correlate(x[rows_of], y[rows_of], kind=kind).value
+            assert value == pytest.approx(expected, abs=1e-12, nan_ok=True)
+
+
+@pytest.mark.parametrize("unit", ["rows", "items", "systems", "both"])
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("level", ["instance", "system", "within_item"])
+def test_replicates_are_those_of_tables_drawn_by_hand(level: Any, kind: Kind, unit: Any) -> None:
+    """The counts are drawn again with the same seed, the resample is written out, and the plain function is asked."""
+    metric, human, systems, items = table()
+    found = bootstrap(
+        metric, human, systems=systems, items=items, level=level, kind=kind, unit=unit, resamples=8, seed=5
+    )
+    rng = np.random.default_rng(5)
+    names = {"both": ("items", "systems")}.get(unit, (unit,))
+    sizes = {"rows": len(metric), "items": 12, "systems": 7}
+    drawn = {name: module._draw(rng, sizes[name], 8).astype(int) for name in names}
+    for resample, value in enumerate(found.replicates):
+        assert value == pytest.approx(_by_hand(drawn, resample, level, kind), abs=1e-10, nan_ok=True)
+
+
+def _by_hand(drawn: dict[str, np.ndarray], resample: int, level: Any, kind: Kind) -> float:
+    metric, human, systems, items = table()
+    picks = {name: np.repeat(np.arange(len(counts)), counts[:, resample]) for name, counts in drawn.items()}
+    if "rows" in picks:
+        rows = picks["rows"]
+        return correlate(
+            metric[rows], human[rows], systems=systems[rows], items=items[rows], level=level, kind=kind
+        ).value
+    # A thing drawn twice is two things: it gets two names.
+    picked_items, picked_systems = picks.get("items", np.arange(12)), picks.get("systems", np.arange(7))
+    grid = np.ix_(picked_systems, picked_items)
+    x, y = metric.reshape(7, 12)[grid], human.reshape(7, 12)[grid]
+    new_systems, new_items = (place.ravel() for place in np.indices(x.shape))
+    return correlate(x.ravel(), y.ravel(), systems=new_systems, items=new_items, level=level, kind=kind).value
+
+
+# nlpstats 0.0.1: bootstrap(X, H, level, "pearson", method, n_resamples=8000), numpy seed 1.
+NLPSTATS = {
+    ("instance", "both"): (0.7502710912878617, 0.9217911108885045),
+    ("instance", "systems"): (0.7861365984522279, 0.8987930029624178),
+    ("instance", "items"): (0.8267252220328953, 0.8893051414052577),
+    ("system", "both"): (0.7980169372047122, 0.9996092211304501),
+    ("system", "systems"): (0.9340517513070096, 0.9997944004702344),
+    ("system", "items"): (0.902226017198704, 0.9953836867664857),
+}
+
+
+@pytest.mark.parametrize(("level", "unit"), NLPSTATS)
+def test_intervals_are_nlpstats(level: Any, unit: Any) -> None:
+    metric, human, systems, items = table()
+    found = bootstrap(metric, human, systems=systems, items=items, level=level, unit=unit, resamples=8000)
+    low, high = NLPSTATS[level, unit]
+    assert found.low == pytest.approx(low, abs=0.012)
+    assert found.high == pytest.approx(high, abs=0.006)
+
+
+@pytest.mark.parametrize(("ours", "theirs"), [("percentile", "percentile"), ("bca", "BCa")])
+@pytest.mark.parametrize("kind", ["pearson", "spearman"])
+def test_intervals_are_scipys(kind: Any, ours: Any, theirs: str) -> None:
+    rng = np.random.default_rng(7)
+    x = rng.normal(size=40)
+    y = x + rng.normal(size=40) ** 3 / 3
+    found = bootstrap(x, y, kind=kind, method=ours, resamples=8000)
+
+    def statistic(a: np.ndarray, b: np.ndarray, axis: int = -1) -> Any:
+        if kind == "spearman":
+            a, b = stats.rankdata(a, axis=axis), stats.rankdata(b, axis=axis)
+        a, b = a - a.mean(axis=axis, keepdims=True), b - b.mean(axis=axis, keepdims=True)
+        return (a * b).sum(axis=axis) / np.sqrt((a * a).sum(axis=axis) * (b * b).sum(axis=axis))
+
+    peer = stats.bootstrap(
+        (x, y), statistic, paired=True, vectorized=True, n_resamples=8000, method=theirs, rng=np.random.default_rng(1)
+    )
+    assert found.low == pytest.approx(peer.confidence_interval.low, abs=0.02)
+    assert found.high == pytest.approx(peer.confidence_interval.high, abs=0.01)
+
+
+def test_seed_and_default_unit() -> None:
+    metric, human, _, items = table()
+    first = bootstrap(metric, human, items=items, resamples=50, seed=3)
+    assert np.array_equal(first.replicates, bootstrap(metric, human, items=items, resamples=50, seed=3).replicates)
+    assert not np.array_equal(first.replicates, bootstrap(metric, human, items=items, resamples=50, seed=4).replicates)
+    by_items = bootstrap(metric, human, items=items, unit="items", resamples=50, seed=3)
+    assert np.array_equal(first.replicates, by_items.replicates)
+
+
+def test_direction_mirrors_the_interval() -> None:
+    metric, human, _, _ = table()
+    up = bootstrap(metric, human, resamples=500)
+    down = bootstrap(metric, human, resamples=500, lower_is_better=True)
+    assert (down.value, down.low, down.high) == pytest.approx((-up.value, -up.high, -up.low))
+
+
+def test_clusters_widen_the_interval() -> None:
+    rng = np.random.default_rng(8)
+    items = np.repeat(np.arange(40), 10)
+    shared = rng.normal(size=(40, 2)) @ np.array([[1.0, 0.5], [0.0, 0.8]])
+    scores = shared[items] + 0.2 * rng.normal(size=(400, 2))
+    of_rows = bootstrap(scores[:, 0], scores[:, 1], unit="rows", resamples=1000)
+    of_items = bootstrap(scores[:, 0], scores[:, 1], items=items, resamples=1000)
+    assert of_items.high - of_items.low > 2 * (of_rows.high - of_rows.low)
+
+
+def test_nulls_and_reasons() -> None:
+    metric, human, systems, items = table()
+    metric[5] = np.nan
+    found = bootstrap(metric, human, systems=systems, items=items, unit="both", resamples=100)
+    assert found.nulls == 1
+    assert found.value == correlate(metric, human).value
+    constant = bootstrap(np.ones(10), np.arange(10.0), resamples=10)
+    assert constant.reason == "the metric is constant"
+    assert np.isnan(constant.low)
+    with pytest.raises(ValueError, match="needs systems"):
+        bootstrap(metric, human, unit="systems")
+
+
+def test_resamples_without_a_correlation_are_counted() -> None:
+    found = bootstrap([0, 0, 0, 0, 1], [0, 1, 2, 3, 4], resamples=2000, seed=1)
+    # The one row that differs is drawn never (or always) with probability (4/5)^5 (and (1/5)^5).
+    assert found.undefined / 2000 == pytest.approx(0.8**5 + 0.2**5, abs=0.04)
+    assert np.isfinite(found.low)
+
+
+def test_the_interval_covers_the_truth() -> None:
+    rng = np.random.default_rng(9)
+    covered = 0
+    for seed in range(150):
+        x = rng.normal(size=60)
+        y = 0.5 * x + np.sqrt(0.75) * rng.normal(size=60)
+        found = bootstrap(x, y, method="bca", resamples=400, seed=seed)
+        covered += found.low <= 0.5 <= found.high
+    assert covered / 150 > 0.88
