@@ -5,6 +5,7 @@ import json
 import lzma
 import os
 import pickle
+import random
 import subprocess
 import sys
 
@@ -31,6 +32,7 @@ def zstd(data):
     return pa.Codec("zstd").compress(data, asbytes=True)
 
 
+NOISE = random.Random(1).randbytes(10_000)
 COMPRESSED = {"": bytes, ".gz": gzip.compress, ".xz": lzma.compress, ".zst": zstd}
 
 
@@ -114,19 +116,23 @@ def test_a_file_whose_name_is_a_pattern(read, write_bytes):
         ("a.jsonl", b"", "is empty"),
         ("a.jsonl", b"\n \r\n", "is empty"),
         ("a.jsonl", b"\xef\xbb\xbf", "is empty"),
-        ("a.jsonl.gz", gzip.compress(b""), "is empty"),
+        ("a.jsonl.gz", gzip.compress(b"", mtime=0), "is empty"),
         ("a.csv", b"", "is empty"),
         ("a.csv", b"\n\n", "is empty"),
         ("a.csv", b"text,n\n", "has a header but no rows"),
         ("a.tsv", b"text\tn", "has a header but no rows"),
         ("a.jsonl", b'\xff\xfe{\0"\0', "is UTF-16"),
         ("a.txt", b"\xfe\xff\0a", "is UTF-16"),
-        ("a.jsonl", gzip.compress(b"{}"), "is gzip-compressed"),
+        ("a.jsonl", gzip.compress(b"{}", mtime=0), "is gzip-compressed"),
         ("a.jsonl.gz", b"{}", "the gzip data are truncated or corrupt"),
-        ("a.jsonl.gz", gzip.compress(os.urandom(10000))[:-20], "the gzip data are truncated or corrupt"),
-        ("a.txt.xz", lzma.compress(os.urandom(10000))[:-20], "the xz data are truncated or corrupt"),
+        (
+            "a.jsonl.gz",
+            gzip.compress(NOISE, mtime=0)[:-20],
+            "the gzip data are truncated or corrupt",
+        ),
+        ("a.txt.xz", lzma.compress(NOISE)[:-20], "the xz data are truncated or corrupt"),
         ("a.txt.xz", b"hello there", "the xz data are truncated or corrupt"),
-        ("a.txt.zst", zstd(os.urandom(10000))[:-20], "the zstd data are truncated or corrupt"),
+        ("a.txt.zst", zstd(NOISE)[:-20], "the zstd data are truncated or corrupt"),
         ("a.txt.zst", b"hello there", "the zstd data are truncated or corrupt"),
         ("a.parquet", b"hello there", "not a Parquet file, or truncated or corrupt"),
         ("a.parquet", b"PAR1" + b"x" * 100 + b"PAR1", "not a Parquet file, or truncated or corrupt"),
@@ -255,7 +261,7 @@ def stdin_texts(data, *, format=None):  # noqa: A002
         (b"a\n\nb", None, ["a", "", "b"]),
         (b"text,n\na,1\n", "csv", ["a"]),
         (b"{a\n", "txt", ["{a"]),
-        (gzip.compress(b'{"text": "a"}\n'), None, ["a"]),
+        (gzip.compress(b'{"text": "a"}\n', mtime=0), None, ["a"]),
     ],
 )
 def test_standard_input(data, format_, texts):

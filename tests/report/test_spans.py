@@ -109,8 +109,8 @@ class FixedAlignment(Fixed):
     aligns = True
 
 
-def test_the_first_metric_that_aligns_gives_the_alignment() -> None:
-    metrics = [Fixed(), Fixed(("match", "other")), FixedAlignment(("move", "match")), FixedAlignment(("insertion",))]
+def test_the_last_metric_that_aligns_gives_the_alignment() -> None:
+    metrics = [FixedAlignment(("insertion",)), FixedAlignment(("move", "match")), Fixed(("match", "other")), Fixed()]
     found = alignment(kept("a b", "b a"), metrics)
     assert found is not None
     assert found.metric == "move"

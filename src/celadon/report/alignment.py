@@ -20,16 +20,19 @@ def in_part(kept: Kept) -> bool:
 
 
 def alignment(kept: Kept, metrics: Sequence[Metric]) -> Evidence | None:
-    """Return the alignment of the first metric that aligns, or of simple string accuracy; None without a reference."""
+    """Return the alignment of the last metric that aligns, or of generation string accuracy; None without a reference.
+
+    Of the two string accuracies, asked for in their usual order, the last is the one that shows moves.
+    """
     if not kept.references:
         return None
     text, *references = (text[: cut_at(text, HEAD)] for text in (kept.text, *kept.references))
     sample = Sample(text, tuple(references), id=kept.id, system=kept.system)
-    aligning = next((metric for metric in metrics if metric.aligns), None)
+    aligning = next((metric for metric in reversed(metrics) if metric.aligns), None)
     return (aligning or _fallback()).evidence(sample)
 
 
 def _fallback() -> Metric:
-    from celadon.metrics.string_accuracy import SimpleStringAccuracy
+    from celadon.metrics.string_accuracy import GenerationStringAccuracy
 
-    return SimpleStringAccuracy()
+    return GenerationStringAccuracy()
