@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from celadon import Sample
-from celadon.core import MetricScores
+from celadon.core import MetricScores, UsageError
 from celadon.metrics.registry import load
 from celadon.summary import GrowingHistogram, Summarizer, Summary
 
@@ -42,6 +42,12 @@ def test_cuts_do_not_matter(values: list[float], cut: int) -> None:
         else:
             assert other.mean == pytest.approx(one.mean)
             assert other.mean_interval == pytest.approx(one.mean_interval)
+
+
+def test_a_field_that_is_no_system_is_refused() -> None:
+    """Totals are kept per system, so their number must be bounded."""
+    with pytest.raises(UsageError, match="more than 500 systems"):
+        summarize([0.5] * 600, [str(number) for number in range(600)], 100, resamples=2)
 
 
 def test_means_and_nulls_are_those_of_numpy() -> None:

@@ -12,12 +12,13 @@ from typing import NamedTuple
 
 import numpy as np
 
-from celadon.core import FloatArray, IntArray, Metric, MetricScores, Sample
+from celadon.core import FloatArray, IntArray, Metric, MetricScores, Sample, UsageError
 from celadon.meta.poisson import Interval, PoissonWeights, percentile_interval
 
 DEFAULT_RESAMPLES = 1000
 DEFAULT_SEED = 20000601
 _BINS = 40
+_MOST_SYSTEMS = 500
 
 
 class Bins(NamedTuple):
@@ -174,6 +175,11 @@ class Summarizer:
     def _cell(self, system: str | None, metric: Metric, width: int) -> _Cell:
         key = (system, metric.spec)
         if key not in self._cells:
+            if len(self._cells) >= _MOST_SYSTEMS * len(self.metrics):
+                raise UsageError(
+                    f"there are more than {_MOST_SYSTEMS} systems; is their field the right one? "
+                    "--system-field names another"
+                )
             self._cells[key] = _Cell(
                 GrowingHistogram(metric.info.low, metric.info.high),
                 np.zeros(width),

@@ -14,6 +14,7 @@ from celadon.core import FloatArray, IntArray
 
 _BLOCK = 512
 _LEVELS = 1 << 16
+_KEPT_BLOCKS = 8
 
 
 class Interval(NamedTuple):
@@ -45,16 +46,17 @@ class PoissonWeights:
         self.resamples = resamples
         self.seed = seed
         self._table = _poisson_table()
-        self._block = -1
-        self._weights = np.empty((0, 0), dtype=np.float32)
+        self._blocks: dict[int, np.ndarray[tuple[int, int], np.dtype[np.float32]]] = {}
 
     def _block_weights(self, block: int) -> np.ndarray[tuple[int, int], np.dtype[np.float32]]:
-        if block != self._block:
+        if block not in self._blocks:
+            # a stream only goes on, and several systems' rows of one batch share its blocks
+            for old in [number for number in self._blocks if number < block - _KEPT_BLOCKS]:
+                del self._blocks[old]
             bits = np.random.Generator(np.random.PCG64(np.random.SeedSequence([self.seed, block])))
             draws = bits.integers(0, _LEVELS, size=(_BLOCK, self.resamples), dtype=np.uint16)
-            self._weights = self._table[draws]
-            self._block = block
-        return self._weights
+            self._blocks[block] = self._table[draws]
+        return self._blocks[block]
 
     def add_to(self, totals: FloatArray, rows: FloatArray, positions: IntArray) -> None:
         """Add each row, times its draws, to the totals of every resample.
