@@ -149,6 +149,7 @@ def test_at_most_ten_bad_rows_are_shown_and_all_are_counted(tmp_path: Path) -> N
     (tmp_path / "in.jsonl").write_text(json.dumps(GOOD) + "\n" + "oops\n" * 25, encoding="utf-8")
     done = celadon("score", "in.jsonl", cwd=tmp_path)
     assert done.returncode == 2
+    assert [line.split(": ")[0] for line in done.stderr.splitlines()[:10]] == [f"in.jsonl:{n}" for n in range(2, 12)]
     assert done.stderr.count("in.jsonl:") == 10
     assert "and 15 more" in done.stderr
     assert "25 rows are malformed" in done.stderr

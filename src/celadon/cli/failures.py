@@ -43,4 +43,5 @@ def complain(message: str) -> None:
     printable = message.encode(sys.stderr.encoding or "utf-8", "backslashreplace").decode(
         sys.stderr.encoding or "utf-8"
     )
-    print(f"celadon: {printable}", file=sys.stderr)
+    # a list of bad rows stands as it is, so that editors find file:line at the beginning of each line
+    print(printable if "\n" in printable else f"celadon: {printable}", file=sys.stderr)
