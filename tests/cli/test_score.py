@@ -6,9 +6,11 @@ import csv
 import gzip
 import json
 import os
+import pty
 import signal
 import subprocess
 import sys
+import termios
 import time
 from pathlib import Path
 
@@ -270,3 +272,18 @@ def test_help_starts_at_once() -> None:
 
     script = Path(sys.executable).with_name("celadon")
     assert best([os.fspath(script), "--help"]) < 6 * best([sys.executable, "-c", "pass"])
+
+
+def test_a_progress_bar_appears_on_a_terminal(tmp_path: Path) -> None:
+    """On a real pseudo-terminal, in a run that takes longer than two seconds; nowhere else."""
+    write_rows(tmp_path / "in.jsonl", [{"text": f"{n} cats sat", "references": ["cats sat"]} for n in range(150_000)])
+    terminal, screen = pty.openpty()
+    termios.tcsetwinsize(screen, (24, 100))
+    command = [*CELADON, "score", str(tmp_path / "in.jsonl")]
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=screen)
+    process.communicate(timeout=120)
+    os.close(screen)
+    shown = os.read(terminal, 65536)
+    os.close(terminal)
+    assert b" rows]" in shown
+    assert "rows]" not in celadon("score", str(tmp_path / "in.jsonl")).stderr

@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
+import sys
+import time
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from celadon.io import Reader
 
 _PATIENCE = 2.0
+_INTERVAL = 0.2
 
 
 class RowProgress:
     """Shows how far a reader has come, where there is a terminal to show it on."""
 
     def __init__(self, *, shown: bool) -> None:
-        self._shown = shown
+        self._shown = shown and sys.stderr.isatty()
+        self._next = time.monotonic() + _PATIENCE
         self._bar: Any = None
 
     def __enter__(self) -> RowProgress:
@@ -26,14 +30,13 @@ class RowProgress:
 
     def update(self, reader: Reader, rows: int) -> None:
         """Move the bar to where the reader is."""
-        if not self._shown:
+        if not self._shown or time.monotonic() < self._next:
             return
+        self._next = time.monotonic() + _INTERVAL
         if self._bar is None:
             from tqdm import tqdm
 
-            # disable=None: silent when the stream is not a terminal
-            self._bar = tqdm(
-                total=reader.bytes_total, unit="B", unit_scale=True, delay=_PATIENCE, disable=None, leave=False
-            )
+            self._bar = tqdm(total=reader.bytes_total, unit="B", unit_scale=True, leave=False, mininterval=0)
         self._bar.set_postfix_str(f"{rows:,} rows", refresh=False)
-        self._bar.update(reader.bytes_read - self._bar.n)
+        self._bar.n = reader.bytes_read
+        self._bar.refresh()
