@@ -6,9 +6,11 @@ import errno
 import os
 import secrets
 import shutil
+from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from types import TracebackType
 from typing import BinaryIO, Self
 
 from celadon.core import InputError, OutputError, UsageError
@@ -117,6 +119,29 @@ def _sync_folder(folder: Path) -> None:
             os.fsync(descriptor)
         finally:
             os.close(descriptor)
+
+
+class Committing(ABC):
+    """An output that appears when a ``with`` block ends well, and of which nothing stays when it does not."""
+
+    @abstractmethod
+    def commit(self) -> None:
+        """Put the output in its place; a second call does nothing."""
+
+    @abstractmethod
+    def abort(self) -> None:
+        """Give up: no temporary file stays, an older output is as it was."""
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if kind is None:
+            self.commit()
+        else:
+            self.abort()
 
 
 class StagedText:

@@ -5,10 +5,9 @@ from __future__ import annotations
 import base64
 import json
 from pathlib import Path
-from types import TracebackType
-from typing import Any, BinaryIO, Self
+from typing import Any, BinaryIO
 
-from celadon.io.atomic import Draft, output_errors
+from celadon.io.atomic import Committing, Draft, output_errors
 from celadon.io.rows import BadRow
 
 
@@ -17,7 +16,7 @@ def rejects_path(output: str) -> str:
     return f"{output}.rejects.jsonl"
 
 
-class Rejects:
+class Rejects(Committing):
     """Writes bad rows, one JSON object per line: ``file``, ``line``, ``error``, ``row``.
 
     A row that is not UTF-8 is in ``row_base64`` instead, a row of which only the beginning is kept has ``cut``. Used
@@ -64,17 +63,6 @@ class Rejects:
         if not self._finished:
             self._finished = True
             self._draft.abort()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        if kind is None:
-            self.commit()
-        else:
-            self.abort()
 
 
 def _line(bad: BadRow) -> bytes:

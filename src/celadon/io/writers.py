@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
-from types import TracebackType
-from typing import Any, Self
+from typing import Any
 
-from celadon.io.atomic import Draft, output_errors
+from celadon.io.atomic import Committing, Draft, output_errors
 from celadon.io.columns import Names
 from celadon.io.compress import compressed
 from celadon.io.rows import Chunk
@@ -18,7 +17,7 @@ from celadon.io.values import number_text, to_json
 ScoreValues = Sequence[float | None]
 
 
-class Writer(ABC):
+class Writer(Committing):
     """Writes scored chunks.
 
     Used in a ``with`` block: leaving it commits, an exception removes every temporary file and leaves an older output
@@ -103,17 +102,6 @@ class Writer(ABC):
     @abstractmethod
     def _release(self) -> None:
         """Let go of whatever still holds a temporary file; must not raise."""
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        if kind is None:
-            self.commit()
-        else:
-            self.abort()
 
 
 def _listed(values: ScoreValues) -> list[float | None]:
