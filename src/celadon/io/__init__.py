@@ -7,6 +7,7 @@ from celadon.io.readers import DEFAULT_CHUNK_ROWS, DEFAULT_MAX_TEXT_CHARS, Reade
 from celadon.io.rejects import Rejects, rejects_path
 from celadon.io.rows import BadRow, Chunk
 from celadon.io.sources import FORMATS
+from celadon.io.table_rows import TableRow, read_table_rows, write_json_rows
 from celadon.io.writers import Writer
 
 __all__ = [
@@ -19,9 +20,12 @@ __all__ = [
     "Reader",
     "Rejects",
     "StagedText",
+    "TableRow",
     "Writer",
     "atomic_write_text",
     "check_distinct",
     "open_writer",
+    "read_table_rows",
     "rejects_path",
+    "write_json_rows",
 ]

@@ -1,0 +1,123 @@
+"""Rows of any table, as they are: what ``celadon score`` wrote, or scores and ratings of somebody else."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
+
+from celadon.core import InputError
+from celadon.io import delimited, jsonl, parquet
+from celadon.io.atomic import Draft, output_errors
+from celadon.io.compress import compressed
+from celadon.io.lines import Record, Report
+from celadon.io.rows import origin
+from celadon.io.sources import Source, Stream, endings, find_sources, open_stream
+from celadon.io.values import to_json
+
+_DELIMITERS = {"csv": ",", "tsv": "\t"}
+_BATCH_ROWS = 2048
+_BATCH_BYTES = 8_000_000
+
+
+class TableRow(dict[str, Any]):
+    """The columns of one row, and where it came from: ``file:line``, or ``file:row N`` in Parquet."""
+
+    __slots__ = ("file", "origin")
+
+    def __init__(self, values: dict[str, Any], file: str, origin: str) -> None:
+        super().__init__(values)
+        self.file = file
+        self.origin = origin
+
+
+def read_table_rows(path: str, *, format: str | None = None) -> Iterator[TableRow]:  # noqa: A002
+    """Read the rows of a table; no column is required.
+
+    Parameters
+    ----------
+    path
+        CSV, TSV, JSON Lines (each also as .gz, .xz, .zst) or Parquet; a pattern; or ``-`` for the standard input.
+    format
+        ``csv``, ``tsv``, ``jsonl`` or ``parquet`` instead of what the ending says.
+
+    Raises
+    ------
+    InputError
+        The file cannot be read or a row is malformed; the message begins with ``file:line``.
+    """
+    for source in find_sources([path], format):
+        if source.format == "txt":
+            raise InputError(f"{source.name}: a plain text has no columns; give CSV, TSV, JSON Lines or Parquet")
+        empty = True
+        for row in _parquet_rows(source) if source.format == "parquet" else _text_rows(source):
+            empty = False
+            yield row
+        if empty:
+            raise InputError(f"{source.name}: is empty")
+
+
+def _text_rows(source: Source) -> Iterator[TableRow]:
+    def report(line: int, message: str, raw: bytes, cut: bool) -> None:
+        raise InputError(f"{source.name}:{line}: {message}")
+
+    with open_stream(source) as opened:
+        stream = _first_line_tells(opened) if opened.source.format == "txt" else opened
+        for line, _, row in _records(stream, report):
+            yield TableRow(row, source.name, origin(source.name, line, by_row=False))
+
+
+def _first_line_tells(stream: Stream) -> Stream:
+    """The standard input is CSV or TSV if it is not JSON Lines; a tab in its first line makes it TSV."""
+    first = stream.buffer.peek(1 << 16).partition(b"\n")[0]
+    return dataclasses.replace(
+        stream, source=dataclasses.replace(stream.source, format="tsv" if b"\t" in first else "csv")
+    )
+
+
+def _records(stream: Stream, report: Report) -> Iterator[Record]:
+    kind = stream.source.format
+    if kind in _DELIMITERS:
+        return delimited.records(stream, report, _DELIMITERS[kind])
+    return jsonl.records(stream, report)
+
+
+def _parquet_rows(source: Source) -> Iterator[TableRow]:
+    for rows in parquet.batches(source, _BATCH_ROWS, _BATCH_BYTES):
+        for at, values in enumerate(rows.values):
+            where = origin(source.name, rows.first + at, by_row=True)
+            if at in rows.flaws:
+                raise InputError(f"{where}: {rows.flaws[at]}")
+            yield TableRow(values, source.name, where)
+
+
+def write_json_rows(path: str, rows: Iterable[Mapping[str, Any]]) -> int:
+    """Write rows as JSON Lines, compressed as the ending says; the file appears whole or not at all.
+
+    Parameters
+    ----------
+    path
+        The file to write.
+    rows
+        Mappings of column names to values.
+
+    Returns
+    -------
+    int
+        How many rows were written.
+    """
+    draft = Draft(path)
+    try:
+        temporary, plain = draft.open()
+        sink = compressed(plain, endings(path)[1])
+        count = 0
+        for row in rows:
+            with output_errors(path):
+                sink.write(to_json(row) + b"\n")
+            count += 1
+        with output_errors(path):
+            sink.close()
+        draft.commit(temporary)
+    finally:
+        draft.abort()
+    return count

@@ -1,0 +1,118 @@
+"""Metrics with parts left out, for every metric whose parts are in the table."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from celadon.core import FloatArray, UsageError
+from celadon.meta.ablation import Combination, ablate, clipped_sum, plain_sum
+from celadon.meta.correlation import FEWEST, Kind
+from celadon.meta.study_rows import AblationRow
+from celadon.meta.table import Table
+
+FIT = "best fit"
+_SAME = 1e-6
+
+
+def _mean(parts: FloatArray) -> FloatArray:
+    return np.asarray(parts.mean(axis=1))
+
+
+_COMBINATIONS: dict[str, Combination] = {"sum": plain_sum, "sum within 0 and 1": clipped_sum(), "mean": _mean}
+
+
+def ablation_rows(table: Table, kind: Kind) -> tuple[AblationRow, ...]:
+    """Leave out each part of every metric that has at least two, and take each alone.
+
+    Parameters
+    ----------
+    table
+        With columns ``metric.part``.
+    kind
+        Of correlation.
+    """
+    found: list[AblationRow] = []
+    for metric in table.metrics:
+        parts = usable_parts(table, metric)
+        if len(parts) >= 2:
+            for human in table.humans:
+                found += ablation(table, metric, human, parts, kind)
+    return tuple(found)
+
+
+def usable_parts(table: Table, metric: str) -> dict[str, FloatArray]:
+    """The parts of a metric by their own names; constant ones and those with gaps everywhere are left out."""
+    found: dict[str, FloatArray] = {}
+    for name in table.parts(metric):
+        column = table.columns[name]
+        known = column[np.isfinite(column)]
+        if len(known) >= FEWEST and np.ptp(known) > 0:
+            found[name.removeprefix(f"{metric}.")] = column
+    return found
+
+
+def ablation(
+    table: Table, metric: str, human: str, parts: dict[str, FloatArray], kind: Kind
+) -> tuple[AblationRow, ...]:
+    """The correlation of one metric with one rating, parts left out one by one.
+
+    The parts are put together as they make the metric: by their sum, their sum held within 0 and 1, or their mean;
+    where none of these gives the metric's own values, by the linear combination that fits the ratings best.
+
+    Raises
+    ------
+    UsageError
+        The metric has fewer than two parts.
+    """
+    if len(parts) < 2:
+        raise UsageError(
+            f"an ablation needs at least two parts of {metric}, in columns named {metric}.PART; there are "
+            f"{', '.join(parts) or 'none'}"
+        )
+    people = table.good(human)
+    matrix = np.column_stack(list(parts.values()))
+    name = _combination(matrix, table.columns[metric]) if metric in table.columns else "sum"
+    there = np.isfinite(matrix).all(axis=1) & np.isfinite(people)
+    if there.sum() < FEWEST:
+        return ()
+    turn = -1.0 if metric in table.lower_is_better else 1.0
+    if name == FIT:
+        combine = _fitted(people[there])
+    else:
+        chosen = _COMBINATIONS[name]
+
+        def combine(some: FloatArray) -> FloatArray:
+            return turn * chosen(some)
+
+    return tuple(
+        AblationRow(metric, human, _without(one.parts, one.left_out), one.correlation, one.change, name)
+        for one in ablate(parts, people, combine=combine, correlation=kind)
+    )
+
+
+def _without(parts: tuple[str, ...], left_out: tuple[str, ...]) -> str:
+    if not left_out:
+        return ""
+    return left_out[0] if len(left_out) == 1 else f"all but {', '.join(parts)}"
+
+
+def _combination(matrix: FloatArray, metric: FloatArray) -> str:
+    """The way in which the parts make the metric."""
+    there = np.isfinite(matrix).all(axis=1) & np.isfinite(metric)
+    if there.any():
+        scale = _SAME * max(1.0, float(np.abs(metric[there]).max()))
+        for name, combine in _COMBINATIONS.items():
+            if np.abs(combine(matrix[there]) - metric[there]).max() <= scale:
+                return name
+    return FIT
+
+
+def _fitted(people: FloatArray) -> Combination:
+    def combine(parts: FloatArray) -> FloatArray:
+        off = parts - parts.mean(axis=0)
+        spread = np.abs(off).max(axis=0)
+        off = off / np.where(spread > 0, spread, 1.0)
+        weights = np.linalg.lstsq(off, people - people.mean(), rcond=None)[0]
+        return np.asarray(off @ weights)
+
+    return combine

@@ -1,0 +1,304 @@
+"""A table of metric scores and human ratings, as arrays."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, TypeAlias
+
+import numpy as np
+
+from celadon.core import Direction, FloatArray, UsageError
+from celadon.meta.raters import means
+from celadon.meta.study_columns import RATINGS, SCORES, Columns, as_list
+
+# From the name of a column to the direction of the metric that it belongs to; None for what is no known metric.
+Known: TypeAlias = Callable[[str], Direction | None]
+
+FEWEST_ROWS = 3
+# Error rates by their usual names, with or without options in brackets.
+_ERROR_RATES = frozenset({"ter", "hter", "wer", "cer"})
+_TEXTS = ("text", "output", "prediction")
+_REFERENCES = ("references", "reference")
+
+
+@dataclass(frozen=True)
+class Table:
+    """Scores and ratings of the same rows.
+
+    Attributes
+    ----------
+    columns
+        Every numeric column by its name; NaN where a row has none.
+    metrics, humans
+        Which of them are metrics, and which are ratings (means over raters where single ratings are known).
+    lower_is_better
+        The metrics and ratings of which less is better.
+    ratings
+        For ratings whose single raters are known: rows x raters, NaN where a rater did not rate.
+    items, systems, domains
+        For each row the item it belongs to, who made it, and where it comes from; None where not known.
+    texts, references
+        For lists of examples; None where not known.
+    origins
+        Where each row came from: ``file:line`` or ``row N``.
+    """
+
+    columns: Mapping[str, FloatArray]
+    metrics: tuple[str, ...]
+    humans: tuple[str, ...]
+    lower_is_better: frozenset[str] = frozenset()
+    ratings: Mapping[str, FloatArray] = field(default_factory=dict)
+    items: tuple[str, ...] | None = None
+    systems: tuple[str, ...] | None = None
+    domains: tuple[str, ...] | None = None
+    texts: tuple[str, ...] | None = None
+    references: tuple[tuple[str, ...], ...] | None = None
+    origins: tuple[str, ...] | None = None
+
+    @property
+    def rows(self) -> int:
+        """The number of rows."""
+        return len(next(iter(self.columns.values()))) if self.columns else 0
+
+    def good(self, name: str) -> FloatArray:
+        """A column turned round where less is better, so that more is better in all of them."""
+        return -self.columns[name] if name in self.lower_is_better else self.columns[name]
+
+    def parts(self, metric: str) -> tuple[str, ...]:
+        """The columns that are parts of a metric: ``metric.part``."""
+        return tuple(name for name in self.columns if name.startswith(f"{metric}."))
+
+    def name_of(self, row: int) -> str:
+        """A row as a person would call it: its item and system, else where it came from."""
+        labels = [labels[row] for labels in (self.items, self.systems) if labels is not None and labels[row]]
+        if labels:
+            return " ".join(labels)
+        return self.origins[row] if self.origins else f"row {row + 1}"
+
+
+def make_table(
+    rows: Iterable[Mapping[str, Any]],
+    *,
+    humans: Sequence[str],
+    metrics: Sequence[str] | None = None,
+    system_field: str | None = None,
+    domain_field: str | None = None,
+    item_field: str | None = None,
+    lower_is_better: Collection[str] | None = None,
+    known: Known | None = None,
+) -> Table:
+    """Make a table out of rows.
+
+    Parameters
+    ----------
+    rows
+        Mappings of column names to values: what ``celadon.io.read_table_rows`` reads, or plain dicts.
+    humans
+        The rating columns. ``overall`` is also found as ``scores.overall``; single ratings as ``ratings.overall`` (a
+        list), as ``overall.1``, ``overall.2`` ..., or as a list in the column itself.
+    metrics
+        The metric columns; by default those that ``known`` knows, else every numeric column that is nothing else.
+    system_field, domain_field, item_field
+        Who made the text, where it comes from, what it was made from; else ``system``, ``domain`` and ``id``.
+    lower_is_better
+        Columns of which less is better, beside those that are known to be so.
+    known
+        Tells metrics from other columns, and their direction.
+
+    Raises
+    ------
+    InputError
+        A column is not there or holds text, or fewer than three rows can be used; the message says which and where.
+    UsageError
+        No rating or no metric was named, or one is named as both.
+    """
+    given = Columns(rows)
+    if not humans:
+        raise UsageError("no rating was named; name the column of human scores")
+    if not len(given):
+        raise given.wrong("there are no rows")
+    found = {name: _human(given, name) for name in dict.fromkeys(humans)}
+    labels = {
+        usual: _labels(given, field, usual)
+        for usual, field in (("system", system_field), ("domain", domain_field), ("id", item_field))
+    }
+    taken = {system_field or "system", domain_field or "domain", item_field or "id"}
+    chosen = _metrics(given, metrics, list(found), taken, known)
+    columns = {name: column for name, (column, _) in found.items()}
+    columns.update({name: given.numbers(name, "metric column") for name in chosen})
+    _check_rows(given, columns, chosen, list(found))
+    others = [name for name in given.names if name not in columns and name not in taken and given.is_numeric(name)]
+    columns.update({name: given.numbers(name, "column") for name in others})
+    texts = next((name for name in _TEXTS if name in given), None)
+    return Table(
+        columns=columns,
+        metrics=tuple(chosen),
+        humans=tuple(found),
+        lower_is_better=_lower(columns, lower_is_better or (), known),
+        ratings={name: ratings for name, (_, ratings) in found.items() if ratings is not None},
+        items=_own_items(labels["id"], given.origins),
+        systems=labels["system"],
+        domains=labels["domain"],
+        texts=given.texts(texts) if texts else None,
+        references=_references(given),
+        origins=tuple(given.origins),
+    )
+
+
+def make_ratings(
+    rows: Iterable[Mapping[str, Any]], *, humans: Sequence[str] = (), raters: Sequence[str] = ()
+) -> dict[str, FloatArray]:
+    """Single ratings out of rows, for questions about the raters alone.
+
+    Parameters
+    ----------
+    rows
+        As for :func:`make_table`.
+    humans
+        Ratings whose single ratings are in the table.
+    raters
+        Columns that each hold the ratings of one person; together they are the rating ``ratings``, or the one human.
+
+    Returns
+    -------
+    dict
+        For every rating rows x raters, NaN where a rater did not rate.
+    """
+    given = Columns(rows)
+    if raters:
+        if len(raters) < 2:
+            raise UsageError("agreement needs at least two raters; name more columns")
+        for name in raters:
+            if name not in given:
+                raise given.missing(name, "rater's column")
+        columns = [given.numbers(name, "rater's column") for name in raters]
+        return {(humans or ("ratings",))[0]: np.column_stack(columns)}
+    found = {name: _human(given, name)[1] for name in dict.fromkeys(humans)}
+    for name, ratings in found.items():
+        if ratings is None:
+            short = name.removeprefix(SCORES)
+            raise given.wrong(
+                f"there are no single ratings of {name!r}: looked for a list in {RATINGS}{short} or {name}, and for "
+                f"{short}.1, {short}.2 ...; else name the columns of the raters"
+            )
+    return {name: ratings for name, ratings in found.items() if ratings is not None}
+
+
+def make_humans(rows: Iterable[Mapping[str, Any]], humans: Sequence[str]) -> dict[str, FloatArray]:
+    """The ratings of every row, by the name of the rating; NaN where there is none."""
+    given = Columns(rows)
+    return {name: _human(given, name)[0] for name in dict.fromkeys(humans)}
+
+
+def _human(given: Columns, name: str) -> tuple[FloatArray, FloatArray | None]:
+    """The rating of each row, and the single ratings where they are known."""
+    what = "rating column"
+    short = name.removeprefix(SCORES)
+    column = next((place for place in (name, f"{SCORES}{name}") if place in given), None)
+    single: FloatArray | None = None
+    for place in filter(None, (f"{RATINGS}{short}", column)):
+        if single is None and place in given:
+            single = given.lists(place, what)
+    if single is None:
+        single = _numbered(given, (short, f"{RATINGS}{short}", name), what)
+    if column is not None:
+        return given.numbers(column, what), single
+    if single is None:
+        raise given.missing(name, what)
+    return means(single), single
+
+
+def _numbered(given: Columns, stems: Sequence[str], what: str) -> FloatArray | None:
+    """Single ratings in columns ``overall.1``, ``overall.2`` and so on."""
+    for stem in stems:
+        numbered = re.compile(re.escape(stem) + r"\.([0-9]{1,6})")
+        matches = [match for match in map(numbered.fullmatch, given.names) if match]
+        if len(matches) > 1:
+            matches.sort(key=lambda match: int(match[1]))
+            return np.column_stack([given.numbers(match[0], what) for match in matches])
+    return None
+
+
+def _metrics(
+    given: Columns, asked: Sequence[str] | None, humans: Sequence[str], taken: Collection[str], known: Known | None
+) -> list[str]:
+    if asked:
+        for name in asked:
+            if name in humans:
+                raise UsageError(f"{name!r} is named both as a metric and as a rating; it can be one of them")
+            if name not in given:
+                raise given.missing(name, "metric column")
+        return list(dict.fromkeys(asked))
+    ours = [*humans, *(f"{SCORES}{name}" for name in humans), *taken]
+    numeric = [name for name in given.names if name not in ours and given.is_numeric(name)]
+    registered = [name for name in numeric if known is not None and known(name) is not None]
+    if registered:
+        return registered
+    ratings = (SCORES, RATINGS, *(f"{name}." for name in humans))
+    parts = tuple(f"{name}." for name in numeric)
+    left = [name for name in numeric if not name.startswith(ratings) and not name.startswith(parts)]
+    if not left:
+        raise given.wrong(
+            f"there is no metric: no numeric column besides the ratings ({', '.join(humans)}); "
+            "score the texts first with: celadon score FILE --output SCORED"
+        )
+    return left
+
+
+def _labels(given: Columns, name: str | None, usual: str) -> tuple[str, ...] | None:
+    if name is not None:
+        place = next((place for place in (name, f"{SCORES}{name}") if place in given), None)
+        if place is None:
+            raise given.missing(name, f"{'item' if usual == 'id' else usual} column")
+        return given.texts(place)
+    if usual not in given:
+        return None
+    found = given.texts(usual)
+    return found if any(found) else None
+
+
+def _own_items(items: tuple[str, ...] | None, origins: Sequence[str]) -> tuple[str, ...] | None:
+    """A row without an item is one of its own, and not one with all others that have none."""
+    return items and tuple(item or origin for item, origin in zip(items, origins, strict=True))
+
+
+def _check_rows(
+    given: Columns, columns: Mapping[str, FloatArray], metrics: Sequence[str], humans: Sequence[str]
+) -> None:
+    for human in humans:
+        rated = np.isfinite(columns[human])
+        most = max(int((rated & np.isfinite(columns[metric])).sum()) for metric in metrics)
+        if most < FEWEST_ROWS:
+            raise given.wrong(
+                f"{most or 'no'} row{'s' if most != 1 else ''} of {len(given)} {'has' if most == 1 else 'have'} both "
+                f"the rating {human!r} and a metric; at least {FEWEST_ROWS} are needed"
+            )
+
+
+def _lower(columns: Mapping[str, FloatArray], named: Collection[str], known: Known | None) -> frozenset[str]:
+    unknown = [name for name in named if name not in columns]
+    if unknown:
+        raise UsageError(f"lower is better: there is no column {unknown[0]!r} among the metrics and ratings")
+
+    return frozenset(named) | {name for name in columns if less_is_better(name, known)}
+
+
+def less_is_better(name: str, known: Known | None = None) -> bool:
+    """Whether a column is known to be the better the less it is."""
+    direction = known(name) if known is not None else None
+    if direction is not None:
+        return direction is Direction.LOWER
+    return name.removeprefix(SCORES).partition("[")[0] in _ERROR_RATES and "]." not in name
+
+
+def _references(given: Columns) -> tuple[tuple[str, ...], ...] | None:
+    name = next((name for name in _REFERENCES if name in given), None)
+    if name is None:
+        return None
+    found: list[tuple[str, ...]] = []
+    for value in given.values(name):
+        listed = as_list(value)
+        found.append(tuple(map(str, listed)) if listed is not None else () if value is None else (str(value),))
+    return tuple(found)
