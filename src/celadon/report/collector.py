@@ -14,6 +14,8 @@ from celadon.report.columns import columns
 from celadon.report.keep import Kept, Lowest, Reservoir
 from celadon.summary import DEFAULT_SEED, Summary
 
+_SECTIONS = {"systems": "Systems", "distributions": "Distributions", "extremes": "Best and worst", "texts": "Texts"}
+
 
 class ReportCollector:
     """Keeps of a stream of scores what a report shows, in constant memory.
@@ -103,7 +105,7 @@ class ReportCollector:
         view = lower.TextView(self.metrics, shown, named)
         upper = (
             sections.header(title, inputs, summary, shown, rows=self._position, rejected=rejected)
-            + page.navigation()
+            + page.navigation(_SECTIONS)
             + "<main>"
             + sections.systems(shown, alone=not named)
             + sections.distributions(shown, alone=not named)
@@ -116,7 +118,7 @@ class ReportCollector:
             best_and_worst = lower.Extremes(view, {kept.position for kept in drawn}, limit).section(ends)
             table = lower.texts(view, drawn, self._position, summary.systems, limit)
             body = f"{upper}{best_and_worst}{table}</main>"
-            return page.document(title, body, columns=len(view.labels()), labels=labels)
+            return page.document(title, body, style=page.text_style(len(view.labels()), labels))
 
         most = int(page.BYTES * max(1.0, self.texts / 1000))
         return page.fitted(render, min(self.texts, self._position), most)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from base64 import b64encode
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from hashlib import sha256
 from importlib.resources import files
 
@@ -45,10 +45,9 @@ def _attempts(texts: int) -> Iterator[tuple[int, int]]:
         yield _LIMITS[-1], texts
 
 
-def document(title: str, body: str, *, columns: int, labels: str) -> str:
+def document(title: str, body: str, *, style: str) -> str:
     """Wrap the sections into a file that needs nothing else and may load nothing else."""
-    style = _style(columns, labels)
-    script = _asset("script.js")
+    script = asset("script.js")
     policy = (
         f"default-src 'none'; style-src '{_hash(style)}'; script-src '{_hash(script)}'; img-src data:; "
         "base-uri 'none'; form-action 'none'"
@@ -63,21 +62,21 @@ def document(title: str, body: str, *, columns: int, labels: str) -> str:
     )
 
 
-def navigation() -> str:
-    """Links to the sections."""
-    places = {"systems": "Systems", "distributions": "Distributions", "extremes": "Best and worst", "texts": "Texts"}
+def navigation(places: Mapping[str, str]) -> str:
+    """Link to the sections, from their ids to their names."""
     links = "".join(f'<li><a href="#{place}">{name}</a></li>' for place, name in places.items())
     return f'<nav aria-label="Sections"><ul>{links}</ul></nav>'
 
 
-def _style(columns: int, labels: str) -> str:
-    """The style sheet; where the table of texts turns into cards depends on how many columns it has."""
+def text_style(columns: int, labels: str) -> str:
+    """Return the style sheet; where the table of texts turns into cards depends on how many columns it has."""
     width = 12 + 6.5 * columns
     media = f"(max-width: {width}rem)" if width < _PAGE_REM else "all"
-    return f"{_asset('style.css')}@media {media} {{\n{_asset('cards.css')}{labels}\n}}\n"
+    return f"{asset('style.css')}@media {media} {{\n{asset('cards.css')}{labels}\n}}\n"
 
 
-def _asset(name: str) -> str:
+def asset(name: str) -> str:
+    """Return a style sheet or script that comes with the package."""
     return files("celadon.report").joinpath(name).read_text(encoding="utf-8")
 
 

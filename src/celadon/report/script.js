@@ -9,7 +9,8 @@
     const order = new Map(units(table).map((unit, place) => [unit, place]));
     const number = head.dataset.sort === "number";
     const key = (unit) => {
-      const text = lead(unit).cells[head.cellIndex].textContent.trim();
+      const cell = lead(unit).cells[head.cellIndex];
+      const text = (cell.dataset.value ?? cell.textContent).trim();
       return number ? Number.parseFloat(text.replaceAll(",", "")) : text;
     };
     return () => {

@@ -1,0 +1,124 @@
+"""The plots a study calls for, each drawn when it is asked for."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator
+from functools import partial
+from typing import TYPE_CHECKING, NamedTuple
+
+from celadon.meta.study import Study
+from celadon.report import meta_choice as choice
+from celadon.report.plots.bars import ablation_bars
+from celadon.report.plots.curves import reference_curves
+from celadon.report.plots.forest import forest
+from celadon.report.plots.heat_map import heat_map
+from celadon.report.plots.levels import level_boxes
+from celadon.report.plots.ranks import rank_agreement
+from celadon.report.plots.scatter import MOST_POINTS, scatter
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+SCATTERS = 6
+RANKED = 3
+BOXED = 9
+
+
+class Plot(NamedTuple):
+    """A plot not drawn yet: what kind, of what rating and metric, in words, and how to draw it."""
+
+    kind: str
+    human: str
+    metric: str
+    label: str
+    draw: Callable[[], Figure]
+
+
+def against_ratings(study: Study) -> Iterator[Plot]:
+    """A heat map of metrics against ratings."""
+    values, metrics, humans = choice.against_ratings(study)
+    if metrics and humans:
+        label = f"Heat map of the correlations of {len(metrics)} metrics with {len(humans)} ratings"
+        yield Plot("correlations", "", "", label, partial(heat_map, values, metrics, humans))
+
+
+def between_metrics(study: Study) -> Iterator[Plot]:
+    """A heat map of metrics against each other."""
+    matrix, names = choice.between_metrics(study)
+    if len(names) > 1:
+        label = f"Heat map of the correlations of {len(names)} metrics with each other"
+        yield Plot("between-metrics", "", "", label, partial(heat_map, matrix, names, names))
+
+
+def forests(study: Study) -> Iterator[Plot]:
+    """One forest plot per rating."""
+    for human in choice.humans_of(study):
+        rows = choice.main_rows(study, human)
+        if rows:
+            best = f"best {rows[0].metric}, {rows[0].value:.3f}"
+            label = f"Forest plot of {len(rows)} metrics' correlations with {human}; {best}"
+            top = choice.ceiling(study, human)
+            yield Plot("forest", human, "", label, partial(forest, rows, ceiling=top))
+
+
+def scatters(study: Study, per_human: int = SCATTERS, most: int = MOST_POINTS) -> Iterator[Plot]:
+    """The best metrics of each rating against it."""
+    for human in choice.humans_of(study):
+        for row in choice.main_rows(study, human)[:per_human]:
+            if math.isfinite(row.value):
+                label = f"Scatter plot of {row.metric} against {human}, {row.kind} correlation {row.value:.3f}"
+                draw = partial(
+                    scatter,
+                    study.column(row.metric),
+                    study.column(human),
+                    metric=row.metric,
+                    human=human,
+                    most=most,
+                    seed=study.seed,
+                )
+                yield Plot("scatter", human, row.metric, label, draw)
+
+
+def ranks(study: Study) -> Iterator[Plot]:
+    """The systems by people and by the best metrics, one plot per rating."""
+    for human in choice.humans_of(study):
+        people = choice.system_means(study, human)
+        metrics = choice.best_metrics(study, human, RANKED)
+        if len(people) > 1 and metrics:
+            means = {metric: choice.system_means(study, metric) for metric in metrics}
+            label = f"{len(people)} systems ranked by {human} and by {', '.join(metrics)}"
+            yield Plot("ranks", human, "", label, partial(rank_agreement, people, means, human=human))
+
+
+def boxes(study: Study) -> Iterator[Plot]:
+    """The distributions of the best metrics at each level of each rating."""
+    for human in choice.humans_of(study):
+        rows = [row for row in study.levels if row.human == human]
+        shown = choice.best_of(study, human, [row.metric for row in rows])[:BOXED]
+        kept = [row for metric in shown for row in rows if row.metric == metric]
+        if kept:
+            label = f"Box plots of {', '.join(shown)} at each level of {human}"
+            yield Plot("levels", human, "", label, partial(level_boxes, kept))
+
+
+def ablations(study: Study) -> Iterator[Plot]:
+    """One plot per metric that was taken apart."""
+    for metric in dict.fromkeys(row.metric for row in study.ablations):
+        rows = [row for row in study.ablations if row.metric == metric]
+        label = f"Correlations of {metric} without some of its parts"
+        yield Plot("ablation", "", metric, label, partial(ablation_bars, rows))
+
+
+def curves(study: Study) -> Iterator[Plot]:
+    """One plot of reference numbers per rating."""
+    for human in dict.fromkeys(row.human for row in study.references):
+        rows = [row for row in study.references if row.human == human]
+        label = f"Correlations with {human} against the number of references"
+        yield Plot("references", human, "", label, partial(reference_curves, rows))
+
+
+def all_plots(study: Study) -> Iterator[Plot]:
+    """Every plot the study calls for."""
+    for made in (against_ratings, between_metrics, forests, scatters, ranks, boxes, ablations, curves):
+        yield from made(study)
