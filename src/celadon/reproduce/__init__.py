@@ -1,0 +1,1 @@
+"""The papers' tables made again from public judgements, ours beside theirs: how every figure of the project is made."""

@@ -1,0 +1,170 @@
+"""Scores are kept: a second run makes none again, and a killed run goes on to the same file."""
+
+from __future__ import annotations
+
+import ast
+import gzip
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from celadon.batch import Batch
+from celadon.core import FloatArray, Metric
+from celadon.metrics.registry import load
+from celadon.reproduce import fingerprint, scoring
+from celadon.reproduce.store import ScoreStore
+
+SOME = ("--metric", "rouge1,rougeL,bleu1")
+
+
+@pytest.fixture
+def scored(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """The metrics that were really run, in their order."""
+    seen: list[str] = []
+    original = scoring._values
+
+    def counted(metric: Metric, batch: Batch) -> FloatArray:
+        seen.append(metric.spec)
+        return original(metric, batch)
+
+    monkeypatch.setattr(scoring, "_values", counted)
+    return seen
+
+
+def _state(folder: Path) -> dict[Path, int]:
+    return {file: file.stat().st_mtime_ns for file in sorted(folder.rglob("*.parquet"))}
+
+
+def test_a_second_run_scores_nothing(reproduce: Callable[..., int], tmp_path: Path, scored: list[str]) -> None:
+    assert reproduce(*SOME) == 0
+    first, files, made = len(scored), _state(tmp_path / "work"), (tmp_path / "out.md").read_bytes()
+    assert first == len(files) == 4 * 3 + 3
+    assert reproduce(*SOME) == 0
+    assert len(scored) == first
+    assert _state(tmp_path / "work") == files
+    assert (tmp_path / "out.md").read_bytes() == made
+    assert reproduce(*SOME, "--fresh") == 0
+    assert len(scored) == 2 * first
+    assert (tmp_path / "out.md").read_bytes() == made
+
+
+def test_only_what_is_new_is_scored(reproduce: Callable[..., int], data: Path, scored: list[str]) -> None:
+    assert reproduce(*SOME, "--only", "gruen3") == 0
+    scored.clear()
+    assert reproduce("--metric", "rouge1,rougeL,bleu1,rougeW[weight=1.5]", "--only", "gruen3") == 0
+    assert set(scored) == {"rougeW[weight=1.5]"}
+    scored.clear()
+    file = data / "judgements" / "novikova2017_bagel.jsonl.gz"
+    file.write_bytes(gzip.compress(gzip.decompress(file.read_bytes()).replace(b"house", b"barn")))
+    assert reproduce(*SOME, "--only", "gruen3") == 0
+    assert sorted(scored) == ["bleu1", "rouge1", "rougeL", "rougeL"]
+
+
+def test_scores_of_another_signature_or_state_and_damaged_files_are_not_taken(tmp_path: Path) -> None:
+    store, values = ScoreStore(tmp_path), np.array([0.5, np.nan, 1.0])
+    store.write("bagel", "rouge1", "rouge1|v1", "d" * 64, values)
+    found = store.read("bagel", "rouge1", "rouge1|v1", "d" * 64, 3)
+    assert found is not None
+    np.testing.assert_array_equal(found, values)
+    assert store.read("bagel", "rouge1", "rouge1|v2", "d" * 64, 3) is None
+    # the same file by its name, but not by the whole hash
+    assert store.read("bagel", "rouge1", "rouge1|v1", "d" * 63 + "e", 3) is None
+    assert store.read("bagel", "rouge1", "rouge1|v1", "d" * 64, 4) is None
+    (file,) = tmp_path.rglob("*.parquet")
+    file.write_bytes(file.read_bytes()[:40])
+    assert store.read("bagel", "rouge1", "rouge1|v1", "d" * 64, 3) is None
+
+
+SLOW = """
+import sys, time
+from tests.reproduce.test_restart import slow_main
+slow_main(sys.argv[1:])
+"""
+
+
+def slow_main(options: list[str]) -> None:
+    """The command with small pieces and a pause before each."""
+    import argparse
+
+    from celadon.cli import meta_reproduce
+
+    original = scoring._values
+
+    def paused(metric: Metric, batch: Batch) -> FloatArray:
+        time.sleep(0.03)
+        return original(metric, batch)
+
+    scoring._values = paused
+    scoring.PIECE_ROWS = 4
+    top = argparse.ArgumentParser()
+    meta_reproduce.add_parser(top.add_subparsers())
+    arguments = top.parse_args(["reproduce", *options])
+    sys.exit(arguments.run(arguments))
+
+
+def test_a_killed_run_goes_on_to_the_same_file(data: Path, tmp_path: Path) -> None:
+    def start(name: str) -> subprocess.Popen[bytes]:
+        options = ["--data", str(data), "--work", str(tmp_path / name), "--output", str(tmp_path / f"{name}.md"), *SOME]
+        root = Path(__file__).resolve().parents[2]
+        return subprocess.Popen(
+            [sys.executable, "-c", SLOW, *options], cwd=root, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+        )
+
+    assert start("whole").wait(60) == 0
+    kept = 0
+    for _ in range(3):
+        run = start("killed")
+        deadline = time.monotonic() + 60
+        while len(_state(tmp_path / "killed")) < kept + 8 and time.monotonic() < deadline:
+            time.sleep(0.005)
+        run.send_signal(signal.SIGKILL)
+        assert run.wait() == -signal.SIGKILL
+        files = _state(tmp_path / "killed")
+        assert len(files) >= kept + 8
+        kept = len(files)
+        assert not (tmp_path / "killed.md").exists()
+    assert start("killed").wait(60) == 0
+    after = _state(tmp_path / "killed")
+    assert {file: after[file] for file in files} == files
+    assert (tmp_path / "killed.md").read_bytes() == (tmp_path / "whole.md").read_bytes()
+    assert len(after) == len(_state(tmp_path / "whole"))
+
+
+def test_scores_of_changed_code_are_made_again(
+    reproduce: Callable[..., int], scored: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A change in a module that a metric imports counts; one in another metric's module does not."""
+    options = ("--metric", "rouge1,bleu1", "--only", "gruen3")
+    assert reproduce(*options) == 0
+    scored.clear()
+    known = fingerprint._tree
+    added = ast.parse("CHANGED = True")
+
+    def changed(name: str) -> ast.Module | None:
+        return added if name == "celadon.metrics.ngram_overlap" else known(name)
+
+    monkeypatch.setattr(fingerprint, "_tree", changed)
+    assert reproduce(*options) == 0
+    assert set(scored) == {"rouge1"}
+
+
+def test_the_fingerprint_follows_imports() -> None:
+    seen = set()
+    original = fingerprint._tree
+
+    def noted(name: str) -> ast.Module | None:
+        seen.add(name)
+        return original(name)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(fingerprint, "_tree", noted)
+        fingerprint.fingerprint(load("rougeL"))
+    assert {"celadon.metrics.lcs_overlap", "celadon.metrics.references", "celadon.text.subsequences"} <= seen
+    assert "celadon.metrics.meteor" not in seen
+    assert "celadon.metrics.registry" not in seen
