@@ -11,9 +11,9 @@ import sys
 from collections.abc import Sequence
 
 from celadon import __version__
-from celadon.cli import explain, install, metrics, score
+from celadon.cli import explain, install, meta, metrics, score
 
-_COMMANDS = (score, explain, metrics, install)
+_COMMANDS = (score, explain, meta, metrics, install)
 
 _EPILOG = """\
 exit codes: 0 done; 1 failed; 2 the request or the input is wrong; 3 an optional part is not installed;

@@ -1,0 +1,162 @@
+"""``celadon meta report``: everything a table of scores and ratings has to say, printed and as one HTML page."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from celadon.cli import meta_tables
+
+if TYPE_CHECKING:
+    from celadon.meta.study import AgreementRow, CorrelationRow, Study
+
+_EPILOG = """\
+examples:
+  celadon meta report scored.jsonl --human overall,grammar --report meta.html
+  celadon meta report ratings.csv --human overall --metric rougeL,chrf,my_metric --plots figures --json
+"""
+
+
+def add_parser(commands: Any) -> None:
+    """Add this question."""
+    command = commands.add_parser(
+        "report",
+        help="everything at once: tables and words here, a self-contained HTML page, a folder of plots",
+        description="Compare metrics with ratings in every way. Positive is agreement, whichever way a metric counts.",
+        epilog=_EPILOG,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    meta_tables.add_table(command)
+    meta_tables.add_metrics(command)
+    meta_tables.add_correlation(command)
+    meta_tables.add_drawing(command)
+    command.add_argument("--report", metavar="HTML", help="write a self-contained HTML page")
+    command.add_argument("--plots", metavar="FOLDER", help="write the plots as SVG and PNG")
+    command.set_defaults(run=run)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Make the study, print it, write it."""
+    from celadon.meta.study import make_study
+
+    if arguments.report:
+        _check_writable(arguments.report, arguments.table)
+    study = make_study(
+        meta_tables.table_of(arguments),
+        kind=arguments.correlation,
+        resamples=arguments.resamples,
+        seed=meta_tables.seed_of(arguments),
+    )
+    written = _write(study, arguments)
+    if arguments.json:
+        meta_tables.print_json(_as_json(study))
+    else:
+        _print(study)
+    for what in written:
+        print(f"wrote {what}", file=sys.stderr)
+    return 0
+
+
+def _check_writable(path: str, table: str) -> None:
+    """Complain before the work is done, not after it."""
+    from celadon.io import check_distinct
+    from celadon.io.atomic import Draft
+
+    check_distinct(path, [table])
+    draft = Draft(path)
+    draft.open()
+    draft.abort()
+
+
+def _write(study: Study, arguments: argparse.Namespace) -> list[str]:
+    written = []
+    if arguments.plots:
+        from celadon.report.plots import save_plots
+
+        files = save_plots(study, arguments.plots)
+        written.append(f"{len(files)} files of plots in {arguments.plots}")
+    if arguments.report:
+        from celadon.io import atomic_write_text
+        from celadon.report.meta_report import meta_report
+
+        count = len(study.table.metrics)
+        title = f"How far {count} metrics can be trusted" if count != 1 else "How far the metric can be trusted"
+        name = "standard input" if arguments.table == "-" else Path(arguments.table).name
+        atomic_write_text(arguments.report, meta_report(study, title=title, source_name=name))
+        written.append(arguments.report)
+    return written
+
+
+def _as_json(study: Study) -> dict[str, Any]:
+    table = study.table
+    return {
+        "rows": table.rows,
+        "metrics": table.metrics,
+        "humans": table.humans,
+        "lower_is_better": sorted(table.lower_is_better & {*table.metrics, *table.humans}),
+        "seed": study.seed,
+        "resamples": study.resamples,
+        "correlations": study.correlations,
+        "comparisons": study.comparisons,
+        "accuracies": study.accuracies,
+        "agreements": study.agreements,
+        "disagreements": study.disagreements,
+        "levels": study.levels,
+        "ablations": study.ablations,
+        "references": study.references,
+        "between_metrics": [
+            {"first": first, "second": second, "value": value}
+            for (first, second), value in study.between_metrics.items()
+        ],
+        "notes": study.notes,
+    }
+
+
+def _print(study: Study) -> None:
+    """The main tables, best metrics first, then everything in words."""
+    from celadon.cli.tables import printable, table
+    from celadon.meta.study_notes import LEVEL_WORDS
+    from celadon.report.meta_choice import by_value
+
+    ceilings = {row.human: row.ceiling for row in study.agreements}
+    whole = [row for row in study.correlations if not row.group]
+    for human, level in dict.fromkeys((row.human, row.level) for row in whole):
+        rows = sorted((row for row in whole if (row.human, row.level) == (human, level)), key=by_value)
+        ceiling = ceilings.get(human, float("nan")) if level == "instance" else float("nan")
+        print(printable(f"{human}, {LEVEL_WORDS.get(level, level)}"))
+        header = ["metric", rows[0].kind, "95% interval", "ceiling", "p", "rows", "nulls", ""]
+        print(table(header, [_cells(row, ceiling) for row in rows]), end="\n\n")
+    if study.agreements:
+        header = ["raters of", "raters", "items", "pairwise", "kappa", "alpha", "icc", "ceiling", ""]
+        print(table(header, [_raters(row) for row in study.agreements]), end="\n\n")
+    meta_tables.print_notes(study.notes)
+
+
+def _cells(row: CorrelationRow, ceiling: float) -> list[str]:
+    from celadon.cli.tables import printable
+
+    return [
+        printable(row.metric),
+        meta_tables.figure(row.value),
+        meta_tables.bounds(row.low, row.high),
+        meta_tables.figure(ceiling),
+        meta_tables.chance(row.pvalue),
+        f"{row.used:,}",
+        f"{row.nulls:,}",
+        printable(row.reason),
+    ]
+
+
+def _raters(row: AgreementRow) -> list[str]:
+    from celadon.cli.tables import printable
+
+    values = (row.pairwise_mean, row.kappa, row.alpha_interval, row.icc_mean, row.ceiling)
+    return [
+        printable(row.human),
+        "-" if row.raters != row.raters else f"{row.raters:g}",
+        f"{row.items:,}",
+        *map(meta_tables.figure, values),
+        printable(row.reason),
+    ]
