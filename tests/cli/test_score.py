@@ -229,17 +229,22 @@ def test_nul_bytes_and_other_encodings(tmp_path: Path) -> None:
     assert "UTF-8" in done.stderr
 
 
-def test_ctrl_c_leaves_nothing_behind(tmp_path: Path) -> None:
+@pytest.mark.parametrize("ending", ["jsonl", "csv", "parquet"])
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_ctrl_c_leaves_nothing_behind(tmp_path: Path, ending: str, number: signal.Signals) -> None:
+    """Sent at once when the first temporary file appears, before anybody can be responsible for it."""
     write_rows(
-        tmp_path / "in.jsonl", [{"text": f"{n} cats sat here", "references": ["cats sat"]} for n in range(200_000)]
+        tmp_path / "in.jsonl", [{"text": f"{n} cats sat here", "references": ["cats sat"]} for n in range(50_000)]
     )
     process = subprocess.Popen(
-        [*CELADON, "score", "in.jsonl", "-o", "out.csv", "--report", "r.html"], cwd=tmp_path, stderr=subprocess.PIPE
+        [*CELADON, "score", "in.jsonl", "-o", f"out.{ending}", "--report", "r.html"],
+        cwd=tmp_path,
+        stderr=subprocess.PIPE,
     )
     deadline = time.monotonic() + 60
     while time.monotonic() < deadline and len(list(tmp_path.iterdir())) < 2:
-        time.sleep(0.02)
-    process.send_signal(signal.SIGINT)
+        time.sleep(0.001)
+    process.send_signal(number)
     _, err = process.communicate(timeout=60)
     assert process.returncode == 130
     assert b"interrupted; nothing was written" in err

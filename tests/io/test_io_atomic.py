@@ -123,9 +123,7 @@ def test_a_full_disk(read, write_bytes, small_disk, name):
 
     with pytest.raises(OutputError) as caught:
         write_all()
-    assert str(caught.value) == (
-        f"{small_disk / name}: no space left on the device; free some or choose another --output"
-    )
+    assert str(caught.value) == (f"{small_disk / name}: no space left on the device; free some or choose another place")
     assert [file.name for file in small_disk.iterdir()] == [name]
     assert (small_disk / name).read_bytes() == b"old"
 
@@ -169,7 +167,7 @@ def test_a_limit_on_the_size_of_files(write_bytes, tmp_path):
     command = [sys.executable, "-c", FILE_LIMIT_PROGRAM, str(path), str(out), *names]
     done = subprocess.run(command, capture_output=True, check=False, text=True)
     assert done.stderr == ""
-    complaint = "the file is too large for this file system; choose another --output"
+    complaint = "the file is too large for this file system; choose another place"
     assert done.stdout.splitlines() == [f"{name} {out / name}: {complaint}" for name in names]
     assert list(out.iterdir()) == []
 

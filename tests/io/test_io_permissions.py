@@ -57,7 +57,7 @@ def test_no_permission(folder):
     if "setgroups" in done.stderr and os.geteuid() == 0:
         pytest.skip(f"NOT TESTED, root cannot become another user here: {done.stderr}")
     assert done.stderr == ""
-    refused = [f"OutputError {n}/o.jsonl: no permission to write in {n}; choose another --output" for n in
+    refused = [f"OutputError {n}/o.jsonl: no permission to write in {n}; choose another place" for n in
                ("readonly", "closed")]  # fmt: skip
     assert done.stdout.splitlines() == [
         "shut.txt: no permission to read it",

@@ -7,8 +7,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from celadon.cli.meta_tables import known_metric
+from celadon.cli.meta.tables import known_metric
 from celadon.core import Direction, InputError, UsageError
+from celadon.meta.study import make_study
 from celadon.meta.table import make_ratings, make_table
 
 
@@ -118,3 +119,16 @@ def test_rows_are_not_changed() -> None:
     before = repr(rows)
     make_table([{**row, "x": 1.0 * at} for at, row in enumerate(rows)], humans=["o"])
     assert repr(rows) == before
+
+
+def test_columns_that_nobody_named_are_told() -> None:
+    rows = [
+        {"overall": n % 5, "rougeL": n / 9, "rougeL.recall": n / 8, "mine": -n, "scores.other": n} for n in range(9)
+    ]
+    known = known_metric
+    table = make_table(rows, humans=["overall"], known=known)
+    assert table.metrics == ("rougeL",)
+    assert table.passed_over == ("mine",)
+    assert make_table(rows, humans=["overall"], metrics=["rougeL", "mine"], known=known).passed_over == ()
+    notes = make_study(table, resamples=20).notes
+    assert "not taken for metrics, because they were not named: mine" in notes

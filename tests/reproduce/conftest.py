@@ -12,8 +12,8 @@ from typing import Any
 
 import pytest
 
-from celadon.cli import meta_reproduce
 from celadon.cli.failures import guarded
+from celadon.cli.meta import reproduce as meta_reproduce
 
 WORDS = "the a cat dog house river saw found walked slowly near old green small and it was in on".split()
 

@@ -92,7 +92,7 @@ def slow_main(options: list[str]) -> None:
     """The command with small pieces and a pause before each."""
     import argparse
 
-    from celadon.cli import meta_reproduce
+    from celadon.cli.meta import reproduce as meta_reproduce
 
     original = scoring._values
 

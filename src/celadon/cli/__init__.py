@@ -9,11 +9,18 @@ from __future__ import annotations
 import argparse
 import sys
 from collections.abc import Sequence
+from importlib import import_module
 
 from celadon import __version__
-from celadon.cli import explain, install, meta, metrics, score
 
-_COMMANDS = (score, explain, meta, metrics, install)
+# Each command's module is imported only when it is asked for: the list grows, and help must stay instant.
+COMMANDS = {
+    "score": "score files of texts: a table per system, a file of scores, an HTML report",
+    "explain": 'what made the score of one text: celadon explain "text" --reference "..."',
+    "meta": "how far metrics can be trusted: compare their scores with human ratings",
+    "metrics": "list every metric: what it needs, its range, direction, meaning, how to read a value",
+    "install": "add an extra to this environment, with the Debian packages it needs where that is allowed",
+}
 
 _EPILOG = """\
 exit codes: 0 done; 1 failed; 2 the request or the input is wrong; 3 an optional part is not installed;
@@ -21,8 +28,8 @@ exit codes: 0 done; 1 failed; 2 the request or the input is wrong; 3 an optional
 """
 
 
-def parser() -> argparse.ArgumentParser:
-    """Make the parser of the whole command line."""
+def parser(chosen: str | None = None) -> argparse.ArgumentParser:
+    """Make the parser of the command line; only the chosen command knows its own arguments."""
     top = argparse.ArgumentParser(
         prog="celadon",
         description="Tells how well generated text reads, and how far each metric can be trusted.",
@@ -31,14 +38,19 @@ def parser() -> argparse.ArgumentParser:
     )
     top.add_argument("--version", action="version", version=f"celadon {__version__}")
     commands = top.add_subparsers(title="commands", metavar="COMMAND", required=True)
-    for command in _COMMANDS:
-        command.add_parser(commands)
+    for name, meaning in COMMANDS.items():
+        command = commands.add_parser(name, help=meaning)
+        if name == chosen:
+            import_module(f"celadon.cli.{name}").configure(command)
     return top
 
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command line and return its exit code."""
-    arguments = parser().parse_args(sys.argv[1:] if argv is None else argv)
+    given = list(sys.argv[1:] if argv is None else argv)
+    # the top level has no options that take a value, so the first plain word is the command
+    chosen = next((word for word in given if not word.startswith("-")), None)
+    arguments = parser(chosen).parse_args(given)
     from celadon.cli.failures import guarded
 
     return guarded(arguments.run, arguments)

@@ -15,11 +15,8 @@ _COLOURS = {"substitution": "35", "insertion": "34", "deletion": "31", "move": "
 _DEFAULT = "simple_string_accuracy,generation_string_accuracy,rouge1,rouge2,rougeL,chrf,bleu"
 
 
-def add_parser(commands: Any) -> None:
-    """Add this command to the command line."""
-    command = commands.add_parser(
-        "explain", help='what made the score of one text: celadon explain "text" --reference "..."'
-    )
+def configure(command: argparse.ArgumentParser) -> None:
+    """Say what this command takes."""
     command.add_argument("text", help="the text")
     command.add_argument("-r", "--reference", action="append", default=[], metavar="TEXT", help="may be given again")
     command.add_argument("--source", metavar="TEXT", help="what the text was made from")

@@ -9,6 +9,7 @@ import sys
 from collections.abc import Callable
 
 from celadon.core import CeladonError
+from celadon.io import remove_leftovers
 
 INTERRUPTED = 130
 BROKEN_PIPE = 141
@@ -25,6 +26,7 @@ def guarded(run: Callable[[argparse.Namespace], int], arguments: argparse.Namesp
         complain(str(error))
         return error.exit_code
     except KeyboardInterrupt:
+        remove_leftovers()
         complain("interrupted; nothing was written")
         return INTERRUPTED
     except BrokenPipeError:

@@ -8,7 +8,6 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Sequence
-from typing import Any
 
 # Debian packages that an extra needs beside its Python packages
 DEBIAN = {
@@ -17,12 +16,8 @@ DEBIAN = {
 }
 
 
-def add_parser(commands: Any) -> None:
-    """Add this command to the command line."""
-    command = commands.add_parser(
-        "install",
-        help="add an extra to this environment, with the Debian packages it needs where that is allowed",
-    )
+def configure(command: argparse.ArgumentParser) -> None:
+    """Say what this command takes."""
     command.add_argument("extras", nargs="*", metavar="EXTRA", help="without any: list them")
     command.set_defaults(run=run)
 

@@ -12,11 +12,8 @@ if TYPE_CHECKING:
     from celadon.core import Metric
 
 
-def add_parser(commands: Any) -> None:
-    """Add this command to the command line."""
-    command = commands.add_parser(
-        "metrics", help="list every metric: what it needs, its range, direction, meaning, how to read a value"
-    )
+def configure(command: argparse.ArgumentParser) -> None:
+    """Say what this command takes."""
     command.add_argument("names", nargs="*", metavar="NAME", help="only these")
     command.add_argument("--json", action="store_true", help="print JSON")
     command.set_defaults(run=run)

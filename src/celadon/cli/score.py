@@ -22,15 +22,11 @@ examples:
 """
 
 
-def add_parser(commands: Any) -> None:
-    """Add this command to the command line."""
-    command = commands.add_parser(
-        "score",
-        help="score files of texts: a table per system, a file of scores, an HTML report",
-        description="Score texts in JSONL, CSV, TSV, Parquet or plain text, also .gz, .xz, .zst.",
-        epilog=_EPILOG,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
+def configure(command: argparse.ArgumentParser) -> None:
+    """Say what this command takes."""
+    command.description = "Score texts in JSONL, CSV, TSV, Parquet or plain text, also .gz, .xz, .zst."
+    command.epilog = _EPILOG
+    command.formatter_class = argparse.RawDescriptionHelpFormatter
     command.add_argument("inputs", nargs="+", metavar="INPUT", help="a file, a quoted glob, or - for standard input")
     command.add_argument(
         "-m",

@@ -1,6 +1,6 @@
 """Reads samples and writes scores; nothing else in the package opens a user's file."""
 
-from celadon.io.atomic import StagedText, atomic_write_text, check_distinct
+from celadon.io.atomic import StagedText, atomic_write_text, check_distinct, remove_leftovers
 from celadon.io.fields import Fields
 from celadon.io.outputs import open_writer
 from celadon.io.readers import DEFAULT_CHUNK_ROWS, DEFAULT_MAX_TEXT_CHARS, Reader
@@ -27,5 +27,6 @@ __all__ = [
     "open_writer",
     "read_table_rows",
     "rejects_path",
+    "remove_leftovers",
     "write_json_rows",
 ]

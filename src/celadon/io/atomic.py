@@ -21,14 +21,14 @@ def output_error(path: str, error: OSError) -> OutputError:
     """The failure in one line: which path, what is wrong, what to do."""
     folder = Path(path).parent
     advice = {
-        errno.ENOSPC: "no space left on the device; free some or choose another --output",
-        errno.EDQUOT: "the disk quota is used up; free some space or choose another --output",
-        errno.EFBIG: "the file is too large for this file system; choose another --output",
-        errno.EACCES: f"no permission to write in {folder}; choose another --output",
-        errno.EPERM: f"no permission to write in {folder}; choose another --output",
-        errno.EROFS: f"{folder} is on a read-only file system; choose another --output",
+        errno.ENOSPC: "no space left on the device; free some or choose another place",
+        errno.EDQUOT: "the disk quota is used up; free some space or choose another place",
+        errno.EFBIG: "the file is too large for this file system; choose another place",
+        errno.EACCES: f"no permission to write in {folder}; choose another place",
+        errno.EPERM: f"no permission to write in {folder}; choose another place",
+        errno.EROFS: f"{folder} is on a read-only file system; choose another place",
         errno.ENOENT: f"the folder {folder} does not exist; create it first",
-        errno.ENOTDIR: f"{folder} is not a folder; choose another --output",
+        errno.ENOTDIR: f"{folder} is not a folder; choose another place",
         errno.EISDIR: "is a directory; give the name of a file",
         errno.ENAMETOOLONG: "the name is too long; choose a shorter --output",
     }
@@ -43,6 +43,25 @@ def output_errors(path: str) -> Iterator[None]:
         yield
     except OSError as error:
         raise output_error(path, error) from error
+
+
+# Temporary files of this process, noted before they are made.
+_LIVE: set[Path] = set()
+
+
+def _remove(temporary: Path) -> None:
+    with suppress(OSError):
+        temporary.unlink()
+    _LIVE.discard(temporary)
+
+
+def remove_leftovers() -> None:
+    """Remove temporary files that an interrupt kept from being cleaned up.
+
+    A signal may come between the making of a file and the moment when somebody is responsible for it.
+    """
+    for temporary in tuple(_LIVE):
+        _remove(temporary)
 
 
 class Draft:
@@ -66,6 +85,7 @@ class Draft:
     def open(self) -> tuple[Path, BinaryIO]:
         """A new temporary file, open for writing."""
         temporary = self._target.with_name(f".celadon-{secrets.token_hex(8)}.tmp")
+        _LIVE.add(temporary)
         with output_errors(self.path):
             # O_EXCL and the plain mode: no other file is touched, and the user's umask holds as for any file.
             descriptor = os.open(temporary, os.O_CREAT | os.O_EXCL | os.O_WRONLY | getattr(os, "O_BINARY", 0), 0o666)
@@ -84,6 +104,7 @@ class Draft:
                 shutil.copymode(self._target, temporary)
             temporary.replace(self._target)
             del self._files[temporary]
+            _LIVE.discard(temporary)
             _sync_folder(self._target.parent)
         self.abort()
 
@@ -94,16 +115,14 @@ class Draft:
             # A full disk makes closing fail as well; the file goes all the same.
             with suppress(OSError, ValueError):
                 file.close()
-            with suppress(OSError):
-                temporary.unlink()
+            _remove(temporary)
 
     def discard(self, temporary: Path) -> None:
         """Remove one temporary file."""
         file = self._files.pop(temporary)
         with suppress(OSError):
             file.close()
-        with suppress(OSError):
-            temporary.unlink()
+        _remove(temporary)
 
     def remove_target(self) -> None:
         """Remove the output of an earlier run, if there is one."""
@@ -203,7 +222,7 @@ def check_distinct(output: str, inputs: Sequence[str]) -> None:
         # A missing input is the reader's to report.
         with suppress(InputError):
             if any(_same_file(path, target) for path in expand_paths([name])):
-                raise UsageError(f"{output}: is also an input; choose another --output")
+                raise UsageError(f"{output}: is also an input; choose another place")
 
 
 def _same_file(path: str, target: str) -> bool:

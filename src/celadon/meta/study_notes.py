@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 
 from celadon.meta.study_rows import ComparisonRow, CorrelationRow, Study
 
-# With more pairs of metrics than this, those with the best metric are told and the others counted.
+# With more pairs of metrics than this, what is shown of the best metric is told and the others are counted.
 _MOST_PAIRS = 12
 _STATISTICS = {
     "williams": "Williams t",
@@ -24,10 +24,11 @@ def study_notes(study: Study) -> tuple[str, ...]:
     """Say in sentences what the study found; every note stands for itself."""
     return (
         *_best(study),
-        *comparison_notes(study.comparisons),
         *_people(study),
         *_nulls(study),
+        *_passed_over(study),
         *_reasons(study),
+        *comparison_notes(study.comparisons),
     )
 
 
@@ -47,22 +48,29 @@ def _interval(row: CorrelationRow) -> str:
 
 
 def comparison_notes(comparisons: Sequence[ComparisonRow]) -> Iterator[str]:
-    """Comparisons as sentences; of very many pairs those with the best metric, and how many of all are shown."""
+    """Comparisons as sentences; of very many pairs what the best metric is shown to beat, and counts of the rest."""
     for human in dict.fromkeys(row.human for row in comparisons):
         rows = [row for row in comparisons if row.human == human]
-        told = rows if len(rows) <= _MOST_PAIRS else _with_best(rows)
-        for row in told:
-            yield in_words(row)
-        if len(told) < len(rows):
-            shown = sum(row.shown for row in rows)
-            yield f"{human}: of {len(rows)} pairs of metrics {shown} differ and {len(rows) - shown} are not shown to"
+        if len(rows) <= _MOST_PAIRS:
+            yield from map(in_words, rows)
+        else:
+            yield from _in_short(human, rows)
 
 
-def _with_best(rows: list[ComparisonRow]) -> list[ComparisonRow]:
+def _in_short(human: str, rows: list[ComparisonRow]) -> Iterator[str]:
     values = {row.first: row.first_value for row in rows} | {row.second: row.second_value for row in rows}
     known = {metric: value for metric, value in values.items() if not math.isnan(value)}
     best = max(known, key=lambda metric: known[metric], default="")
-    return [row for row in rows if best in (row.first, row.second)]
+    others: dict[bool, list[str]] = {True: [], False: []}
+    for row in rows:
+        if best in (row.first, row.second) and not row.reason:
+            others[row.shown].append(row.second if row.first == best else row.first)
+    if others[True]:
+        yield f"{human}: {best} ({known[best]:.3f}) is shown to agree better than {', '.join(others[True])}"
+    if others[False]:
+        yield f"{human}: not shown to agree less than {best}: {', '.join(others[False])}"
+    shown = sum(row.shown for row in rows)
+    yield f"{human}: of {len(rows)} pairs of metrics {shown} differ and {len(rows) - shown} are not shown to"
 
 
 def in_words(row: ComparisonRow) -> str:
@@ -105,6 +113,11 @@ def _nulls(study: Study) -> Iterator[str]:
         if nulls:
             kind = "rating" if name in table.humans else "score"
             yield f"{name}: {nulls:,} of {_count(table.rows, 'row')} have no {kind} and are left out where it is used"
+
+
+def _passed_over(study: Study) -> Iterator[str]:
+    if study.table.passed_over:
+        yield f"not taken for metrics, because they were not named: {', '.join(study.table.passed_over)}"
 
 
 def _reasons(study: Study) -> Iterator[str]:

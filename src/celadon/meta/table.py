@@ -43,6 +43,8 @@ class Table:
         For lists of examples; None where not known.
     origins
         Where each row came from: ``file:line`` or ``row N``.
+    passed_over
+        Numeric columns that were taken neither for metrics nor for ratings, because nobody named them.
     """
 
     columns: Mapping[str, FloatArray]
@@ -56,6 +58,7 @@ class Table:
     texts: tuple[str, ...] | None = None
     references: tuple[tuple[str, ...], ...] | None = None
     origins: tuple[str, ...] | None = None
+    passed_over: tuple[str, ...] = ()
 
     @property
     def rows(self) -> int:
@@ -131,6 +134,8 @@ def make_table(
     _check_rows(given, columns, chosen, list(found))
     others = [name for name in given.names if name not in columns and name not in taken and given.is_numeric(name)]
     columns.update({name: given.numbers(name, "column") for name in others})
+    of_others = (SCORES, RATINGS, *(f"{name}." for name in (*chosen, *found)))
+    passed_over = () if metrics else tuple(name for name in others if not name.startswith(of_others))
     texts = next((name for name in _TEXTS if name in given), None)
     return Table(
         columns=columns,
@@ -144,6 +149,7 @@ def make_table(
         texts=given.texts(texts) if texts else None,
         references=_references(given),
         origins=tuple(given.origins),
+        passed_over=passed_over,
     )
 
 

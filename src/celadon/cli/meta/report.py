@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from celadon.cli import meta_tables
+from celadon.cli.meta import tables as meta_tables
 
 if TYPE_CHECKING:
     from celadon.meta.study import AgreementRow, CorrelationRow, Study

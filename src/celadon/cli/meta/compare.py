@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING, Any
 
-from celadon.cli import meta_tables
+from celadon.cli.meta import tables as meta_tables
 
 if TYPE_CHECKING:
     from celadon.meta.study import ComparisonRow

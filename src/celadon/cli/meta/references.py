@@ -6,7 +6,7 @@ import argparse
 import dataclasses
 from typing import TYPE_CHECKING, Any
 
-from celadon.cli import meta_tables
+from celadon.cli.meta import tables as meta_tables
 
 if TYPE_CHECKING:
     from celadon.core import FloatArray, Metric, Sample

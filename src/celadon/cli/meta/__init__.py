@@ -3,30 +3,19 @@
 from __future__ import annotations
 
 import argparse
-from typing import Any
 
-from celadon.cli import (
-    meta_ablate,
-    meta_agreement,
-    meta_compare,
-    meta_correlate,
-    meta_load,
-    meta_references,
-    meta_regress,
-    meta_report,
-    meta_reproduce,
-)
+from celadon.cli.meta import ablate, agreement, compare, correlate, load, references, regress, report, reproduce
 
 _QUESTIONS = (
-    meta_report,
-    meta_correlate,
-    meta_compare,
-    meta_agreement,
-    meta_regress,
-    meta_ablate,
-    meta_references,
-    meta_load,
-    meta_reproduce,
+    report,
+    correlate,
+    compare,
+    agreement,
+    regress,
+    ablate,
+    references,
+    load,
+    reproduce,
 )
 
 _EPILOG = """\
@@ -40,15 +29,11 @@ examples:
 """
 
 
-def add_parser(commands: Any) -> None:
-    """Add this command to the command line."""
-    command = commands.add_parser(
-        "meta",
-        help="how far metrics can be trusted: compare their scores with human ratings",
-        description="Compare metrics with human ratings.",
-        epilog=_EPILOG,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
+def configure(command: argparse.ArgumentParser) -> None:
+    """Say what this command takes."""
+    command.description = "Compare metrics with human ratings."
+    command.epilog = _EPILOG
+    command.formatter_class = argparse.RawDescriptionHelpFormatter
     questions = command.add_subparsers(title="questions", metavar="QUESTION", required=True)
     for question in _QUESTIONS:
         question.add_parser(questions)
