@@ -6,6 +6,12 @@ import os
 from pathlib import Path
 
 import pytest
+from hypothesis import settings
+
+# Machines are shared and slow at times, so no example has a deadline; CI tries the same examples every time, and
+# developers' machines look for new ones.
+settings.register_profile("celadon", deadline=None, derandomize=os.environ.get("CI") == "true")
+settings.load_profile("celadon")
 
 ROOT = Path(__file__).resolve().parent.parent
 

@@ -100,3 +100,20 @@ def test_the_help_is_light() -> None:
         assert option in done.stdout
     for option in ("--lower-is-better", "--seed", "--resamples", "--report", "--plots", "--json"):
         assert option in done.stdout
+
+
+def test_the_number_of_references_joins_the_report(table: Path, tmp_path: Path) -> None:
+    page, folder = tmp_path / "page.html", tmp_path / "plots"
+    done = celadon(
+        "meta", "report", str(table), "--human", "overall", "--metric", "rougeL", "--resamples", "20",
+        "--references", "--report", str(page), "--plots", str(folder),
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    tree = lxml_html.document_fromstring(page.read_text(encoding="utf-8"))
+    assert "references" in tree.xpath("//section/@id")
+    assert (folder / "references-overall.svg").exists()
+    done = celadon("meta", "references", str(table), "--human", "overall", "--plots", str(tmp_path / "curves"))
+    assert done.returncode == 0, done.stderr
+    assert sorted(path.name for path in (tmp_path / "curves").iterdir()) == [
+        "references-overall.png", "references-overall.svg",
+    ]  # fmt: skip

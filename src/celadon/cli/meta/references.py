@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import argparse
 import dataclasses
-from typing import TYPE_CHECKING, Any
+import sys
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from celadon.cli.meta import tables as meta_tables
 
@@ -29,6 +30,17 @@ def add_parser(commands: Any) -> None:
         "-m", "--metric", action="append", default=[], metavar="A,B", help="metrics to score with (default: rougeL)"
     )
     meta_tables.add_correlation(command)
+    add_references(command)
+    command.add_argument(
+        "--lower-is-better", action="append", default=[], metavar="A,B", help="ratings of which less is better"
+    )
+    command.add_argument("--plots", metavar="FOLDER", help="write the curves as SVG and PNG")
+    command.add_argument("--seed", type=int, default=None, metavar="N", help="of what is drawn (default: fixed)")
+    command.set_defaults(run=run)
+
+
+def add_references(command: argparse.ArgumentParser) -> None:
+    """Add what tells texts and references, and how many of them are tried."""
     command.add_argument(
         "--most",
         type=int,
@@ -36,25 +48,46 @@ def add_parser(commands: Any) -> None:
         help="the greatest number of references; texts with fewer are left out (default: what half of the texts have)",
     )
     command.add_argument("--draws", type=int, default=100, metavar="N", help="subsets for each number (default: 100)")
-    command.add_argument(
-        "--lower-is-better", action="append", default=[], metavar="A,B", help="ratings of which less is better"
-    )
     command.add_argument("--text-field", metavar="NAME", help="the text (default: text, output or prediction)")
     command.add_argument("--references-field", metavar="NAME", help="default: references, reference or ref0, ref1 ...")
     command.add_argument("--source-field", metavar="NAME", help="what the text was made from (default: source)")
-    command.add_argument("--seed", type=int, default=None, metavar="N", help="of what is drawn (default: fixed)")
-    command.set_defaults(run=run)
+
+
+class Curves(NamedTuple):
+    """The points of all curves, and which texts they rest on."""
+
+    points: list[ReferencesRow]
+    texts: int
+    left_out: int
+    most: int
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Score, correlate, print."""
+    from celadon.metrics.registry import load_all
+
+    metrics = load_all(meta_tables.named(arguments.metric) or ["rougeL"])
+    curves = reference_curves(arguments, metrics)
+    if arguments.json:
+        figures = {"texts": curves.texts, "left_out": curves.left_out, "kind": arguments.correlation}
+        meta_tables.print_json({**figures, "references": curves.points})
+    else:
+        _print(curves.points, arguments.correlation)
+        print(
+            f"{curves.texts:,} texts with {curves.most} references or more; {curves.left_out:,} with fewer are left out"
+        )
+    if arguments.plots:
+        _draw(curves.points, arguments.plots)
+    return 0
+
+
+def reference_curves(arguments: argparse.Namespace, metrics: tuple[Metric, ...]) -> Curves:
+    """Correlate metrics that are given some of the references with the ratings of the table."""
     from celadon.core import UsageError
     from celadon.io import TableRow
     from celadon.meta.table import make_humans
-    from celadon.metrics.registry import load_all
 
     humans = meta_tables.humans_of(arguments)
-    metrics = load_all(meta_tables.named(arguments.metric) or ["rougeL"])
     samples = _samples(arguments)
     ratings = make_humans((TableRow(dict(s.extra), arguments.table, s.origin) for s in samples), humans)
     counts = [len(sample.references) for sample in samples]
@@ -75,14 +108,18 @@ def run(arguments: argparse.Namespace) -> int:
         for human in humans
         for row in _points(arguments, metric, human, scores[metric.spec], ratings[human][rows], most)
     ]
-    left_out = len(samples) - len(kept)
-    if arguments.json:
-        figures = {"texts": len(kept), "left_out": left_out, "kind": arguments.correlation, "references": points}
-        meta_tables.print_json(figures)
-    else:
-        _print(points, arguments.correlation)
-        print(f"{len(kept):,} texts with {most} references or more; {left_out:,} with fewer are left out")
-    return 0
+    return Curves(points, len(kept), len(samples) - len(kept), most)
+
+
+def _draw(points: list[ReferencesRow], folder: str) -> None:
+    from celadon.meta.study import Study
+    from celadon.meta.table import Table
+    from celadon.report.plots import save_plots
+
+    humans = tuple(dict.fromkeys(point.human for point in points))
+    metrics = tuple(dict.fromkeys(point.metric for point in points))
+    files = save_plots(Study(Table({}, metrics, humans), references=tuple(points)), folder)
+    print(f"wrote {len(files)} files of plots in {folder}", file=sys.stderr)
 
 
 def _samples(arguments: argparse.Namespace) -> list[Sample]:

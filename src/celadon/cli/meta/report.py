@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import argparse
+import dataclasses
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from celadon.cli.meta import references
 from celadon.cli.meta import tables as meta_tables
 
 if TYPE_CHECKING:
@@ -32,6 +34,12 @@ def add_parser(commands: Any) -> None:
     meta_tables.add_metrics(command)
     meta_tables.add_correlation(command)
     meta_tables.add_drawing(command)
+    command.add_argument(
+        "--references",
+        action="store_true",
+        help="also score each text with each of its references alone, and show how their number matters",
+    )
+    references.add_references(command)
     command.add_argument("--report", metavar="HTML", help="write a self-contained HTML page")
     command.add_argument("--plots", metavar="FOLDER", help="write the plots as SVG and PNG")
     command.set_defaults(run=run)
@@ -49,6 +57,8 @@ def run(arguments: argparse.Namespace) -> int:
         resamples=arguments.resamples,
         seed=meta_tables.seed_of(arguments),
     )
+    if arguments.references:
+        study = _with_references(study, arguments)
     written = _write(study, arguments)
     if arguments.json:
         meta_tables.print_json(_as_json(study))
@@ -57,6 +67,16 @@ def run(arguments: argparse.Namespace) -> int:
     for what in written:
         print(f"wrote {what}", file=sys.stderr)
     return 0
+
+
+def _with_references(study: Study, arguments: argparse.Namespace) -> Study:
+    """Add the curves of those metrics of the table that we can score with."""
+    from celadon.core import Need
+    from celadon.metrics.registry import load
+
+    known = [name for name in study.table.metrics if meta_tables.known_metric(name) is not None]
+    metrics = tuple(metric for metric in map(load, known) if Need.REFERENCES in metric.info.needs)
+    return dataclasses.replace(study, references=tuple(references.reference_curves(arguments, metrics).points))
 
 
 def _check_writable(path: str, table: str) -> None:
