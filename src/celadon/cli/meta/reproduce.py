@@ -19,7 +19,7 @@ new: other texts, a metric that has been registered since, a metric whose code h
 
 examples:
   celadon meta reproduce
-  celadon meta reproduce --data ../shared/data --without ter --output /tmp/results.md
+  celadon meta reproduce --data data --without ter --output tables.md
   celadon meta reproduce --metric rougeL,meteor --only gruen2,gruen3 --json
 """
 
