@@ -14,6 +14,7 @@ import numpy as np
 
 from celadon.core import FloatArray, IntArray, Metric, MetricScores, Sample, UsageError
 from celadon.meta.poisson import Interval, PoissonWeights, percentile_interval
+from celadon.text.layout import printable, table
 
 DEFAULT_RESAMPLES = 1000
 DEFAULT_SEED = 20000601
@@ -44,7 +45,7 @@ class SummaryRow:
     mean_interval: Interval | None
     corpus: float | None
     corpus_interval: Interval | None
-    histogram: Bins
+    histogram: Bins = field(repr=False)
 
 
 @dataclass(frozen=True)
@@ -65,6 +66,10 @@ class Summary:
     def metrics(self) -> tuple[str, ...]:
         """The metrics' columns in their order."""
         return tuple(dict.fromkeys(row.metric for row in self.rows))
+
+    def __str__(self) -> str:
+        """A table per system: mean, interval, corpus score and nulls of each metric."""
+        return _tables(self)
 
     def row(self, system: str | None, metric: str) -> SummaryRow:
         """Return one system's row under one metric."""
@@ -216,3 +221,35 @@ def _summary_row(system: str | None, metric: Metric, cell: _Cell) -> SummaryRow:
         corpus_interval=corpus_interval,
         histogram=cell.histogram.bins(),
     )
+
+
+def _tables(summary: Summary) -> str:
+    blocks = []
+    for system in summary.systems:
+        rows = [row for row in summary.rows if row.system == system]
+        texts = rows[0].count + rows[0].nulls
+        title = "all texts" if system is None else printable(system)
+        with_corpus = any(row.corpus is not None for row in rows)
+        header = ["metric", "mean", "95% interval", *(["corpus", "95% interval"] if with_corpus else []), "nulls"]
+        blocks.append(
+            f"{title}: {texts:,} text{'s' if texts != 1 else ''}\n"
+            + table(header, [_cells(row, with_corpus) for row in rows])
+        )
+    return "\n\n".join(blocks)
+
+
+def _cells(row: SummaryRow, with_corpus: bool) -> list[str]:
+    digits = 2 if max(abs(value) for value in row.histogram.edges) > 10 else 3
+    cells = [row.metric, _number(row.mean, digits), _bounds(row.mean_interval, digits)]
+    if with_corpus:
+        has = row.corpus is not None
+        cells += [_number(row.corpus, digits), _bounds(row.corpus_interval, digits)] if has else ["", ""]
+    return [*cells, f"{row.nulls:,}"]
+
+
+def _number(value: float | None, digits: int) -> str:
+    return "-" if value is None else f"{value:.{digits}f}"
+
+
+def _bounds(bounds: Interval | None, digits: int) -> str:
+    return "-" if bounds is None else f"{bounds.low:.{digits}f} .. {bounds.high:.{digits}f}"

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import argparse
 import math
+import os
 import shutil
+import sys
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 if TYPE_CHECKING:
@@ -49,14 +51,17 @@ def run(arguments: argparse.Namespace) -> int:
     return 0
 
 
-def _headline(metric: Metric, scores: MetricScores) -> str:
-    from celadon.cli.tables import number
+def _coloured() -> bool:
+    """Whether the standard output wants colours."""
+    return sys.stdout.isatty() and "NO_COLOR" not in os.environ and os.environ.get("TERM") != "dumb"
 
+
+def _headline(metric: Metric, scores: MetricScores) -> str:
     value = float(scores.values[0])
     if math.isnan(value):
         return f"{metric.spec}: no score, {scores.reasons[0]}"
     parts = "".join(f"  {name} {float(column[0]):.4g}" for name, column in scores.parts.items())
-    return f"{metric.spec}: {number(value, 4)}{parts}"
+    return f"{metric.spec}: {value:.4f}{parts}"
 
 
 class _Column(NamedTuple):
@@ -72,7 +77,7 @@ def _columns(sample: Sample, evidence: Evidence) -> list[_Column]:
     columns: list[_Column] = []
 
     def cut(text: str, span: Span) -> str:
-        from celadon.cli.tables import printable
+        from celadon.text.layout import printable
 
         return printable(text[span.start : span.end])
 
@@ -91,10 +96,10 @@ def _columns(sample: Sample, evidence: Evidence) -> list[_Column]:
 
 def _alignment(sample: Sample, evidence: Evidence) -> str:
     """Reference, text and operations under each other, broken to the terminal's width."""
-    from celadon.cli.tables import coloured, width
+    from celadon.text.layout import width
 
     room = max(shutil.get_terminal_size((100, 24)).columns - 14, 20)
-    paint = coloured()
+    paint = _coloured()
     number = f" {evidence.reference + 1}" if evidence.reference is not None and len(sample.references) > 1 else ""
     names = (f"reference{number}", "text", "")
     blocks: list[list[list[str]]] = [[[], [], []]]

@@ -91,9 +91,7 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.json:
         print(json.dumps(_as_json(outcome), indent=2, allow_nan=False))
     else:
-        from celadon.cli.tables import summary_tables
-
-        print(summary_tables(outcome.summary))
+        print(outcome.summary)
     if not arguments.quiet:
         for note in _notes(job, outcome):
             print(note, file=sys.stderr)

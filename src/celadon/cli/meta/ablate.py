@@ -53,7 +53,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _print(rows: tuple[AblationRow, ...], kind: str) -> None:
-    from celadon.cli.tables import printable, table
+    from celadon.text.layout import printable, table
 
     for key in dict.fromkeys((row.metric, row.human) for row in rows):
         chosen = [row for row in rows if (row.metric, row.human) == key]

@@ -85,7 +85,7 @@ def _reliabilities(ratings: FloatArray) -> dict[str, float]:
 
 
 def _print(rows: list[AgreementRow], ratings: dict[str, FloatArray]) -> None:
-    from celadon.cli.tables import printable, table
+    from celadon.text.layout import printable, table
 
     figure = meta_tables.figure
     pairs = ["rating", "raters", "texts", "mean r", "lowest", "highest", "sd", "kappa", "alpha", "ordinal alpha"]

@@ -68,8 +68,8 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _print(rows: tuple[ComparisonRow, ...]) -> None:
-    from celadon.cli.tables import printable, table
     from celadon.meta.study_notes import LEVEL_WORDS
+    from celadon.text.layout import printable, table
 
     for human in dict.fromkeys(row.human for row in rows):
         chosen = [row for row in rows if row.human == human]
@@ -80,7 +80,7 @@ def _print(rows: tuple[ComparisonRow, ...]) -> None:
 
 
 def _cells(row: ComparisonRow) -> list[str]:
-    from celadon.cli.tables import printable
+    from celadon.text.layout import printable
 
     return [
         printable(row.first),

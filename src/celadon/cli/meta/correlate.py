@@ -84,8 +84,8 @@ def _as_json(study: Study) -> dict[str, Any]:
 
 
 def _print(study: Study) -> None:
-    from celadon.cli.tables import printable, table
     from celadon.meta.study_notes import LEVEL_WORDS
+    from celadon.text.layout import printable, table
 
     ceilings = {row.human: row.ceiling for row in study.agreements}
     whole = [row for row in study.correlations if not row.group]
@@ -104,7 +104,7 @@ def _print(study: Study) -> None:
 
 
 def _cells(row: CorrelationRow) -> list[str]:
-    from celadon.cli.tables import printable
+    from celadon.text.layout import printable
 
     return [
         printable(row.metric),
@@ -119,7 +119,7 @@ def _cells(row: CorrelationRow) -> list[str]:
 
 def _print_groups(rows: list[CorrelationRow]) -> None:
     """Metrics down, groups across, the number of texts under each group's name; a few groups at a time."""
-    from celadon.cli.tables import printable, table
+    from celadon.text.layout import printable, table
 
     groups = list(dict.fromkeys(row.group for row in rows))
     values = {(row.metric, row.group): row.value for row in rows}

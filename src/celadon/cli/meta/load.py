@@ -55,8 +55,8 @@ def _check_ending(path: str) -> None:
 
 
 def _list() -> None:
-    from celadon.cli.tables import table
     from celadon.io.judgements import DATA_SETS
+    from celadon.text.layout import table
 
     cells = [[known.name, known.title, ", ".join(known.dimensions)] for known in DATA_SETS.values()]
     print(table(["name", "what", "rated"], cells, left=3))

@@ -183,7 +183,7 @@ def _points(
 
 
 def _print(points: list[ReferencesRow], kind: str) -> None:
-    from celadon.cli.tables import printable, table
+    from celadon.text.layout import printable, table
 
     for human in dict.fromkeys(point.human for point in points):
         chosen = [point for point in points if point.human == human]

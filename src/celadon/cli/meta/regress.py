@@ -127,7 +127,7 @@ def _as_json(model: Regression, steps: tuple[Step, ...], found: tuple[Outlier, .
 
 
 def _print(model: Regression, steps: tuple[Step, ...], found: tuple[Outlier, ...]) -> None:
-    from celadon.cli.tables import printable, table
+    from celadon.text.layout import printable, table
 
     chance = meta_tables.chance
     if steps:

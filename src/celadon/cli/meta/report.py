@@ -136,9 +136,9 @@ def _as_json(study: Study) -> dict[str, Any]:
 
 def _print(study: Study) -> None:
     """The main tables, best metrics first, then everything in words."""
-    from celadon.cli.tables import printable, table
     from celadon.meta.study_notes import LEVEL_WORDS
     from celadon.report.meta_choice import by_value
+    from celadon.text.layout import printable, table
 
     ceilings = {row.human: row.ceiling for row in study.agreements}
     whole = [row for row in study.correlations if not row.group]
@@ -155,7 +155,7 @@ def _print(study: Study) -> None:
 
 
 def _cells(row: CorrelationRow, ceiling: float) -> list[str]:
-    from celadon.cli.tables import printable
+    from celadon.text.layout import printable
 
     return [
         printable(row.metric),
@@ -170,7 +170,7 @@ def _cells(row: CorrelationRow, ceiling: float) -> list[str]:
 
 
 def _raters(row: AgreementRow) -> list[str]:
-    from celadon.cli.tables import printable
+    from celadon.text.layout import printable
 
     values = (row.pairwise_mean, row.kappa, row.alpha_interval, row.icc_mean, row.ceiling)
     return [

@@ -194,7 +194,7 @@ def bounds(low: float, high: float) -> str:
 
 def print_notes(notes: Sequence[str]) -> None:
     """Print what a study says in words."""
-    from celadon.cli.tables import printable
+    from celadon.text.layout import printable
 
     for note in notes:
         print(f"- {printable(note)}")
