@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from celadon.core import Sample
+from tests.report.conftest import Opener
 from tests.report.news import collected, news
-
-Opener = Callable[..., Any]
 
 # The contrast of WCAG 2, from the colours the browser computed.
 CONTRAST = """(selector) => {
@@ -45,26 +43,6 @@ def address(tmp_path_factory: pytest.TempPathFactory) -> str:
     path = Path(tmp_path_factory.mktemp("report")) / "report.html"
     path.write_text(collector.html(summary, title="News summaries", inputs=["a.jsonl"]), encoding="utf-8")
     return path.as_uri()
-
-
-@pytest.fixture
-def open_page(browser: Any, address: str) -> Iterator[Opener]:
-    contexts = []
-
-    def opened(**options: Any) -> Any:
-        context = browser.new_context(**options)
-        contexts.append(context)
-        page = context.new_page()
-        page.messages, page.requests = [], []
-        page.on("console", lambda message: page.messages.append(message.text))
-        page.on("pageerror", lambda error: page.messages.append(str(error)))
-        page.on("request", lambda request: page.requests.append(request.url))
-        page.goto(address)
-        return page
-
-    yield opened
-    for context in contexts:
-        context.close()
 
 
 def column(page: Any, place: int) -> list[str]:

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from celadon.report.meta_report import meta_report
+from tests.report.conftest import Opener
 from tests.report.meta_studies import HUMANS, METRICS, made_study
 from tests.report.test_browser import CONTRAST
 
-Opener = Callable[..., Any]
 OPEN = "document.querySelectorAll('details').forEach((part) => { part.open = true; })"
 PHONE = {"width": 360, "height": 740}
 
@@ -23,26 +22,6 @@ def address(tmp_path_factory: pytest.TempPathFactory) -> str:
     path = Path(tmp_path_factory.mktemp("meta")) / "report.html"
     path.write_text(meta_report(study, title="Trust", source_name="scored.jsonl"), encoding="utf-8")
     return path.as_uri()
-
-
-@pytest.fixture
-def open_page(browser: Any, address: str) -> Iterator[Opener]:
-    contexts = []
-
-    def opened(**options: Any) -> Any:
-        context = browser.new_context(**options)
-        contexts.append(context)
-        page = context.new_page()
-        page.messages, page.requests = [], []
-        page.on("console", lambda message: page.messages.append(message.text))
-        page.on("pageerror", lambda error: page.messages.append(str(error)))
-        page.on("request", lambda request: page.requests.append(request.url))
-        page.goto(address)
-        return page
-
-    yield opened
-    for context in contexts:
-        context.close()
 
 
 def column(page: Any, place: int) -> list[str]:
