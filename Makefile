@@ -7,7 +7,8 @@ test: setup check
 
 setup:
 	./celadon --version
-	./celadon install pandas wordnet test
+	# 3: Debian packages cannot be installed here; what needs them is then skipped, loudly, or fails where CI=true
+	./celadon install pandas wordnet test || [ $$? -eq 3 ]
 
 check:
 	$(PYTHON) -m ruff format --check .

@@ -40,10 +40,14 @@ class InputError(CeladonError):
     exit_code = 2
 
 
-class MissingExtraError(CeladonError):
-    """An optional part is not installed; the message names the command that installs it."""
+class MissingPartError(CeladonError):
+    """An optional part is not installed, and the message says how it can be."""
 
     exit_code = 3
+
+
+class MissingExtraError(MissingPartError):
+    """An extra is not installed; the message names the command that installs it."""
 
     def __init__(self, what: str, extra: str) -> None:
         super().__init__(f"{what} is not installed; install it with: celadon install {extra}")

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import json
+import shutil
+import subprocess
+import sys
 
 from celadon.metrics.registry import names
 from tests.cli.test_score import celadon
@@ -49,3 +52,17 @@ def test_install_lists_the_extras() -> None:
     done = celadon("install")
     assert "pandas: pandas" in done.stdout
     assert "wordnet: wordnet-base (Debian)" in done.stdout
+
+
+def test_install_without_root_says_what_root_should_do() -> None:
+    """As a user who may not run apt-get, on a system where the package is not there."""
+    code = (
+        "import os, sys, celadon.cli.install as i; i.DEBIAN['wordnet'] = ('no-such-package-of-debian',);"
+        "os.geteuid = lambda: 1000; from celadon.cli import main; sys.exit(main(['install', 'wordnet']))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    if shutil.which("apt-get") is None:
+        assert "no apt-get" in done.stderr
+    else:
+        assert "sudo apt-get install no-such-package-of-debian" in done.stderr
+    assert done.returncode == 3

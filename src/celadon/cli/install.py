@@ -74,7 +74,7 @@ def _python_installer(requirements: Sequence[str]) -> list[str]:
 
 
 def _install_debian(packages: Sequence[str]) -> None:
-    from celadon.core import CeladonError
+    from celadon.core import CeladonError, MissingPartError
 
     query = ["dpkg-query", "--show", "--showformat=${db:Status-Status}"]
     if shutil.which("dpkg-query"):
@@ -89,9 +89,9 @@ def _install_debian(packages: Sequence[str]) -> None:
     if not absent:
         print(f"Debian packages already there: {' '.join(packages)}")
     elif shutil.which("apt-get") is None:
-        raise CeladonError(f"this system has no apt-get; install what Debian calls {names} by its own means")
+        raise MissingPartError(f"this system has no apt-get; install what Debian calls {names} by its own means")
     elif os.geteuid() != 0:
-        raise CeladonError(f"Debian packages need root; run: sudo apt-get install {names}")
+        raise MissingPartError(f"Debian packages need root; run: sudo apt-get install {names}")
     else:
         print(f"installing Debian packages: {names}", flush=True)
         quiet = {**os.environ, "DEBIAN_FRONTEND": "noninteractive"}
