@@ -7,7 +7,7 @@ test: setup check
 
 setup:
 	./celadon --version
-	# 3: Debian packages cannot be installed here; what needs them is then skipped, loudly, or fails where CI=true
+	@# 3: Debian packages cannot be installed here; what needs them is then skipped, loudly, or fails where CI=true
 	./celadon install pandas wordnet test || [ $$? -eq 3 ]
 
 check:
