@@ -16,10 +16,10 @@ from celadon.core import MetricScores, MissingExtraError, Sample, UsageError
 from celadon.metrics import meteor as module
 from celadon.metrics.meteor import WEIGHTS, Meteor, PairScore, function_words
 from celadon.metrics.meteor_alignment import EXACT, STEM, SYNONYM, Candidates, Match, align, candidates
-from celadon.text import wordnet
+from celadon.models import wordnet
+from celadon.models.wordnet import are_synonyms, load_wordnet, wordnet_version
 from celadon.text.meteor_words import located_meteor_words, meteor_words
 from celadon.text.stems import english_stem
-from celadon.text.wordnet import are_synonyms, load_wordnet, wordnet_version
 from tests.conftest import missing_part
 
 ORACLE = json.loads((Path(__file__).parent / "data" / "meteor_jar.json").read_text(encoding="utf-8"))["pairs"]

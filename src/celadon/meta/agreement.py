@@ -15,10 +15,10 @@ from celadon.meta.raters import means, ratings_matrix
 MINIMUM_ITEMS = 3
 
 
-class PairwiseCorrelation(NamedTuple):
-    """Correlations of all pairs of raters, summed up as in Table 3 of the GLEU paper; ``sd`` is the sample's.
+class Pairwise(NamedTuple):
+    """A coefficient of all pairs of raters, summed up as in Table 3 of the GLEU paper; ``sd`` is the sample's.
 
-    ``skipped`` counts the pairs without a correlation: too few items in common, or a constant rater.
+    ``skipped`` counts the pairs that have none: too few items in common, or a constant rater.
     """
 
     maximum: float
@@ -40,7 +40,7 @@ class LeaveOneOut(NamedTuple):
 
 def pairwise_correlation(
     ratings: npt.ArrayLike, *, correlation: str = "pearson", minimum_items: int = MINIMUM_ITEMS
-) -> PairwiseCorrelation:
+) -> Pairwise:
     """Correlate every rater with every other over the items that both rated.
 
     Parameters
@@ -60,7 +60,7 @@ def pairwise_correlation(
             for one, other in combinations(range(matrix.shape[1]), 2)
         ]
     )
-    return PairwiseCorrelation(*summary(found))
+    return summary(found)
 
 
 def leave_one_out(
@@ -104,12 +104,12 @@ def raters_at_least(ratings: npt.ArrayLike, raters: int) -> FloatArray:
     return matrix
 
 
-def summary(found: FloatArray) -> tuple[float, float, float, float, int, int]:
-    """Maximum, minimum, mean, sample standard deviation, count and number of gaps of the values of all pairs."""
+def summary(found: FloatArray) -> Pairwise:
+    """Sum up the coefficients of all pairs, NaN where a pair has none."""
     known = found[np.isfinite(found)]
     skipped = len(found) - len(known)
     if not len(known):
         nothing = float("nan")
-        return nothing, nothing, nothing, nothing, 0, skipped
+        return Pairwise(nothing, nothing, nothing, nothing, 0, skipped)
     sd = float(known.std(ddof=1)) if len(known) > 1 else float("nan")
-    return float(known.max()), float(known.min()), float(known.mean()), sd, len(known), skipped
+    return Pairwise(float(known.max()), float(known.min()), float(known.mean()), sd, len(known), skipped)

@@ -3,26 +3,15 @@
 from __future__ import annotations
 
 from itertools import combinations
-from typing import Literal, NamedTuple, TypeAlias, get_args
+from typing import Literal, TypeAlias, get_args
 
 import numpy as np
 import numpy.typing as npt
 
 from celadon.core import FloatArray, InputError, UsageError
-from celadon.meta.agreement import raters_at_least, summary
+from celadon.meta.agreement import Pairwise, raters_at_least, summary
 
 Weights: TypeAlias = Literal["quadratic", "linear", "none"]
-
-
-class PairwiseKappa(NamedTuple):
-    """Kappas of all pairs of raters; ``skipped`` counts the pairs that have none."""
-
-    maximum: float
-    minimum: float
-    mean: float
-    sd: float
-    pairs: int
-    skipped: int
 
 
 def weighted_kappa(first: npt.ArrayLike, second: npt.ArrayLike, *, weights: str = "quadratic") -> float:
@@ -61,7 +50,7 @@ def weighted_kappa(first: npt.ArrayLike, second: npt.ArrayLike, *, weights: str 
     return 1.0 - observed / expected if expected > 0 else float("nan")
 
 
-def pairwise_kappa(ratings: npt.ArrayLike, *, weights: str = "quadratic") -> PairwiseKappa:
+def pairwise_kappa(ratings: npt.ArrayLike, *, weights: str = "quadratic") -> Pairwise:
     """Weighted kappa of every pair of raters over the items that both rated.
 
     Parameters
@@ -74,7 +63,7 @@ def pairwise_kappa(ratings: npt.ArrayLike, *, weights: str = "quadratic") -> Pai
     matrix = raters_at_least(ratings, 2)
     pairs = combinations(range(matrix.shape[1]), 2)
     found = np.array([weighted_kappa(matrix[:, one], matrix[:, other], weights=weights) for one, other in pairs])
-    return PairwiseKappa(*summary(found))
+    return summary(found)
 
 
 def _distance(left: FloatArray, right: FloatArray, weights: str) -> FloatArray:

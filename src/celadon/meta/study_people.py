@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from celadon.core import FloatArray, InputError
-from celadon.meta.agreement import PairwiseCorrelation, pairwise_correlation
+from celadon.meta.agreement import Pairwise, pairwise_correlation
 from celadon.meta.alpha import krippendorff_alpha
 from celadon.meta.correlation import FEWEST, Kind
 from celadon.meta.disagreement import disagreements
@@ -44,7 +44,7 @@ def agreement(human: str, ratings: FloatArray, kind: Kind) -> AgreementRow:
         ceiling = human_ceiling(ratings).ceiling
     except InputError as error:
         nothing = float("nan")
-        pairs = PairwiseCorrelation(nothing, nothing, nothing, nothing, 0, 0)
+        pairs = Pairwise(nothing, nothing, nothing, nothing, 0, 0)
         kappa = interval = ordinal = ceiling = nothing
         reliability = Reliability(nothing, nothing, nothing, 0, 0)
         reason = str(error)

@@ -14,9 +14,9 @@ from celadon.batch import Batch
 from celadon.core import Evidence, Metric, MetricInfo, MetricScores, MissingExtraError, Need, Sample, Span, UsageError
 from celadon.metrics.meteor_alignment import MODULES, Alignment, align, candidates
 from celadon.metrics.references import NO_REFERENCE, NO_WORDS
+from celadon.models.wordnet import load_wordnet, synsets, wordnet_version
 from celadon.text.meteor_words import located_meteor_words, meteor_words
 from celadon.text.stems import english_stem
-from celadon.text.wordnet import load_wordnet, synsets, wordnet_version
 from celadon.text.words import Word
 
 # What a match by each module is worth: exact, stem, synonym.

@@ -1,7 +1,6 @@
 """WordNet's synonyms, read from the dictionary files where they are installed.
 
-Here because the question it answers is one about strings, whether two words can mean the same; the files are read only
-(by one cached function) and never the user's. Only single words are kept, of each only the numbers of its synsets.
+The files are read once, by one cached function. Only single words are kept, of each only the numbers of its synsets.
 """
 
 from __future__ import annotations
