@@ -185,3 +185,19 @@ def test_the_interval_covers_the_truth() -> None:
         found = bootstrap(x, y, method="bca", resamples=400, seed=seed)
         covered += found.low <= 0.5 <= found.high
     assert covered / 150 > 0.88
+
+
+def test_over_systems_the_systems_are_drawn_too() -> None:
+    """Systems that differ little, and much noise in each text: drawing items alone sinks below the correlation."""
+    rng = np.random.default_rng(4)
+    quality = np.repeat(np.linspace(0, 0.3, 8), 60)
+    metric, human = quality + rng.normal(size=480), quality + rng.normal(size=480)
+    # the noise of each system cancels out over its items, so that their means order the systems all but perfectly
+    metric, human = (x - np.repeat(x.reshape(8, 60).mean(axis=1), 60) + quality for x in (metric, human))
+    labels = {"systems": np.repeat(np.arange(8), 60), "items": np.tile(np.arange(60), 8)}
+    alone = bootstrap(metric, human, **labels, level="system", unit="items", resamples=500, seed=1)
+    usual = bootstrap(metric, human, **labels, level="system", resamples=500, seed=1)
+    both = bootstrap(metric, human, **labels, level="system", unit="both", resamples=500, seed=1)
+    assert alone.high < alone.value
+    assert (usual.low, usual.high) == (both.low, both.high)
+    assert usual.high - usual.low > alone.high - alone.low

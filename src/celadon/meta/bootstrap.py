@@ -303,6 +303,17 @@ def _bca_levels(value: float, finite: FloatArray, influence: FloatArray, confide
     return np.asarray(stats.norm.cdf(bias + z / (1 - skew * z)))
 
 
+def _usual_unit(level: Level, has_items: bool) -> Unit:
+    """What is drawn if nobody says: systems too where systems are compared.
+
+    Drawing items alone adds noise to the systems' means and nothing else, so that the interval sinks towards 0 and may
+    miss the correlation itself.
+    """
+    if level == "system":
+        return "both" if has_items else "systems"
+    return "items" if has_items else "rows"
+
+
 def _factors(unit: Unit, rows: int, labels: Mapping[str, IntArray | None]) -> dict[str, IntArray]:
     if unit == "rows":
         return {"rows": np.arange(rows)}
@@ -338,7 +349,8 @@ def bootstrap(
         As for :func:`celadon.meta.correlation.correlate`.
     unit
         What is drawn: single rows, whole items, whole systems, or both items and systems. Rows that share an item are
-        not independent: without a word here items are drawn where they are known, else rows.
+        not independent: without a word here items are drawn where they are known, else rows; and at system level
+        systems too.
     method
         ``percentile``, or ``bca``: corrected for bias and acceleration, the latter from leaving out each unit in turn.
     confidence
@@ -363,7 +375,7 @@ def bootstrap(
         for name, column in given.items()
     }
     x, y = (-x if lower_is_better else x)[finite], y[finite]
-    factors = _factors(unit or ("rows" if items is None else "items"), len(x), labels)
+    factors = _factors(unit or _usual_unit(level, items is not None), len(x), labels)
     if level == "system" and labels["systems"] is not None:
         statistic = _system_statistic(x, y, kind, labels["systems"], factors)
     elif level == "within_item" and labels["items"] is not None:

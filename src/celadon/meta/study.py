@@ -92,7 +92,7 @@ def make_study(
     worst
         How many disagreements to list of each metric and rating.
     unit
-        What the bootstrap draws: ``rows``, ``items``, ``systems`` or ``both``; by default items where they are known.
+        What the bootstrap draws: ``rows``, ``items``, ``systems`` or ``both``; by default as :func:`bootstrap` does.
     tick
         Called with how many of how many correlations are done: they take nearly all of the time.
 

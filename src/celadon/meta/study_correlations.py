@@ -124,7 +124,7 @@ def correlation_rows(
     resamples, seed
         Of the bootstrap. Without resamples there are no intervals.
     unit
-        What the bootstrap draws; by default whole items where items are known, else rows.
+        What the bootstrap draws; by default items where they are known, else rows, and over systems these too.
     tick
         Called with how many of how many are done.
     """

@@ -40,7 +40,7 @@ def add_parser(commands: Any) -> None:
     command.add_argument(
         "--unit",
         choices=("rows", "items", "systems", "both"),
-        help="what the bootstrap draws; both: items and systems (default: items where they are known, else rows)",
+        help="what the bootstrap draws (default: items where they are known, else rows; over systems both)",
     )
     meta_tables.add_drawing(command)
     command.set_defaults(run=run)
