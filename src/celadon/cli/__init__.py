@@ -18,6 +18,8 @@ COMMANDS = {
     "score": "score files of texts: a table per system, a file of scores, an HTML report",
     "explain": 'what made the score of one text: celadon explain "text" --reference "..."',
     "meta": "how far metrics can be trusted: compare their scores with human ratings",
+    "models": "the models that metrics use: list, fetch, show, import, remove",
+    "train": "train a language model or a combination of metrics on your own data",
     "metrics": "list every metric: what it needs, its range, direction, meaning, how to read a value",
     "install": "add an extra to this environment, with the Debian packages it needs where that is allowed",
 }

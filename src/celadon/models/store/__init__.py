@@ -1,0 +1,30 @@
+"""The model store: where weights come from, and that they are what they should be."""
+
+from celadon.models.store.catalog import Catalog, Model, load_catalog
+from celadon.models.store.importing import import_model, remove_model
+from celadon.models.store.listing import Known, known_model, known_models
+from celadon.models.store.manifest import DamagedError, Manifest, read_manifest, verify, write_manifest
+from celadon.models.store.notices import size_text
+from celadon.models.store.places import home, is_offline, unigram_path
+from celadon.models.store.resolving import folder_of
+
+__all__ = [
+    "Catalog",
+    "DamagedError",
+    "Known",
+    "Manifest",
+    "Model",
+    "folder_of",
+    "home",
+    "import_model",
+    "is_offline",
+    "known_model",
+    "known_models",
+    "load_catalog",
+    "read_manifest",
+    "remove_model",
+    "size_text",
+    "unigram_path",
+    "verify",
+    "write_manifest",
+]

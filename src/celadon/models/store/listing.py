@@ -1,0 +1,141 @@
+"""What the store knows of each model, for a person."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from celadon.core import UsageError
+from celadon.models.store.catalog import Model, Pin, load_catalog
+from celadon.models.store.manifest import DamagedError, file_names, read_manifest
+from celadon.models.store.places import home, model_place
+from celadon.models.store.resolving import verify_imported, verify_model
+
+BUILTIN, CACHED, IMPORTED, ABSENT, MISSING = (
+    "builtin",
+    "in cache",
+    "in cache (imported)",
+    "not fetched",
+    "not in this installation",
+)
+
+
+@dataclass(frozen=True)
+class Known:
+    """A model of the catalog or of the user.
+
+    Attributes
+    ----------
+    name, aliases, kind, about, licence
+        As in the catalog.
+    where
+        ``builtin``, ``in cache``, ``in cache (imported)``, ``not fetched``, ``not in this installation``.
+    folder
+        Where its files are, if they are here.
+    size
+        The bytes of its files; as the catalog has it where they are not here; None where that is not known.
+    files
+        Its files, from the manifest.
+    sources
+        Where it comes from, a line each.
+    fetched
+        What is fetched from there, as the catalog pins it.
+    """
+
+    name: str
+    kind: str
+    licence: str
+    where: str
+    aliases: tuple[str, ...] = ()
+    about: str = ""
+    folder: Path | None = None
+    size: int | None = None
+    files: Mapping[str, Pin] = field(default_factory=dict)
+    sources: tuple[str, ...] = ()
+    fetched: Mapping[str, Pin] = field(default_factory=dict)
+
+    @property
+    def card(self) -> str:
+        """The model's card; empty where there is none."""
+        path = self.folder / "card.md" if self.folder else None
+        return path.read_text(encoding="utf-8", errors="replace") if path and path.is_file() else ""
+
+
+def known_models() -> list[Known]:
+    """List the catalog, then what the user imported."""
+    catalog = load_catalog()
+    room = home() / "models"
+    own = sorted(path.name for path in room.iterdir() if path.is_dir()) if room.is_dir() else []
+    return [
+        *(_cataloged(model) for model in catalog.models.values()),
+        *(_imported(name) for name in own if name not in catalog.models),
+    ]
+
+
+def known_model(name: str, *, full: bool = False) -> Known:
+    """Return what is known of one model.
+
+    Parameters
+    ----------
+    name
+        Its name or alias.
+    full
+        Hash all of its files first, and refuse it where one was altered.
+    """
+    model = load_catalog().find(name)
+    if model is not None:
+        if full:
+            verify_model(model, full=True)
+        return _cataloged(model)
+    found = next((known for known in known_models() if known.name == name), None)
+    if found is None:
+        raise UsageError(f"no model is called {name!r}; see: celadon models list")
+    if full:
+        verify_imported(name, full=True)
+    return found
+
+
+def _cataloged(model: Model) -> Known:
+    if model.builtin is not None:
+        folder, here, absent = model.builtin, BUILTIN, MISSING
+        sources: tuple[str, ...] = ("the package",)
+    else:
+        folder, here, absent = model_place(model.name).folder, CACHED, ABSENT
+        sources = tuple(map(str, model.download.sources)) if model.download else ()
+    found = folder.is_dir()
+    files = _files(folder) if found else {}
+    return Known(
+        name=model.name,
+        aliases=model.aliases,
+        kind=model.kind,
+        about=model.about,
+        licence=model.licence,
+        where=here if found else absent,
+        folder=folder if found else None,
+        size=sum(pin.size for pin in files.values()) if found else model.size,
+        files=files,
+        sources=sources,
+        fetched=model.download.files if model.download else {},
+    )
+
+
+def _imported(name: str) -> Known:
+    folder = model_place(name).folder
+    files = _files(folder)
+    kind = "language model" if (folder / "model.json").is_file() else "weights"
+    size = sum(pin.size for pin in files.values())
+    return Known(
+        name, kind, "not stated", IMPORTED, folder=folder, size=size, files=files, sources=("imported by you",)
+    )
+
+
+def _files(folder: Path) -> Mapping[str, Pin]:
+    try:
+        return read_manifest(folder).files
+    except DamagedError:
+        # a listing lists; whoever loads the model is told
+        try:
+            return {name: Pin((folder / name).stat().st_size, "") for name in file_names(folder)}
+        except (DamagedError, OSError):
+            return {}
