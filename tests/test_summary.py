@@ -80,3 +80,13 @@ def test_a_histogram_grows_and_loses_nothing(values: list[float], cut: int) -> N
     # counted where they belong, up to the rounding of an edge
     for edge, below in zip(edges[1:-1], np.cumsum(bins.counts), strict=False):
         assert (np.array(values) < edge - width / 100).sum() <= below <= (np.array(values) <= edge + width / 100).sum()
+
+
+@given(st.lists(st.floats(-1e300, 1e300) | st.floats(-9, 9), min_size=1, max_size=40), st.integers(0, 2**32))
+def test_neither_order_nor_cuts_show_in_a_histogram(values: list[float], seed: int) -> None:
+    generator = np.random.default_rng(seed)
+    whole, pieces = GrowingHistogram(-np.inf, np.inf), GrowingHistogram(-np.inf, np.inf)
+    whole.add(np.array(values))
+    for part in np.split(generator.permutation(values), np.sort(generator.integers(0, len(values) + 1, 4))):
+        pieces.add(part)
+    assert whole.bins() == pieces.bins()

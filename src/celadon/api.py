@@ -8,16 +8,14 @@ from typing import Any
 import numpy as np
 
 from celadon.batch import Batch
-from celadon.core import InputError, Metric, MetricScores, Need, Sample, UsageError
+from celadon.core import InputError, Metric, MetricScores, Sample, UsageError
+from celadon.fitting import BATCH_ROWS, Fitting, first_pass, fitted_on, missing, second_pass
 from celadon.io.fields import Fields
-from celadon.metrics.registry import DEFAULTS_WITH_REFERENCES, load, load_all
+from celadon.metrics.registry import DEFAULTS_WITH_REFERENCES, DEFAULTS_WITHOUT_REFERENCES, load, load_all
 from celadon.scores import Scores
 from celadon.tables import is_table, samples_from_lists, samples_from_table
 
-__all__ = ["load", "missing", "score", "score_batch"]
-
-BATCH_ROWS = 512
-"""Rows scored at a time: enough to keep the array operations busy, few enough to stay in the processor's caches."""
+__all__ = ["BATCH_ROWS", "load", "missing", "score", "score_batch"]
 
 
 def score(
@@ -29,6 +27,7 @@ def score(
     ids: Sequence[str] | None = None,
     metrics: Iterable[str | Metric] | str | None = None,
     fields: Mapping[str, str] | None = None,
+    standardize_on: Any = None,
 ) -> Scores:
     """Score texts.
 
@@ -47,9 +46,13 @@ def score(
     ids
         For each text the item it belongs to.
     metrics
-        Names with options, or metrics; by default rougeL, chrf and the string accuracies.
+        Names with options, or metrics; by default rougeL, chrf and the string accuracies, or slor where there are no
+        references.
     fields
         For a table: which column is ``text``, ``references``, ``source``, ``system``, ``id``.
+    standardize_on
+        For metrics that are relative to the scored set (rouge_lm): the set that gives their constants instead. A file
+        of texts, or one that ``celadon score --output`` wrote; samples, a table, or the result of an earlier call.
 
     Returns
     -------
@@ -66,8 +69,22 @@ def score(
     if metrics is not None:
         for row, message in missing(samples, chosen).items():
             raise InputError(f"{samples[row].origin}: {message}")
+    if standardize_on is not None:
+        chosen = fitted_on(chosen, standardize_on, Fields(**(fields or {})))
+    return _scored(samples, chosen)
+
+
+def _scored(samples: tuple[Sample, ...], metrics: tuple[Metric, ...]) -> Scores:
     parts = [samples[at : at + BATCH_ROWS] for at in range(0, len(samples), BATCH_ROWS)] or [()]
-    return Scores(samples, chosen, _joined([score_batch(Batch(part), chosen) for part in parts]))
+    fitting = Fitting(metrics)
+    firsts = []
+    for part in parts:
+        batch = Batch(part)
+        firsts.append(first_pass(batch, metrics))
+        fitting.add(batch, firsts[-1])
+    fitted = fitting.fitted()
+    columns = [second_pass(Batch(part), first, fitted) for part, first in zip(parts, firsts, strict=True)]
+    return Scores(samples, fitted, _joined(columns))
 
 
 def score_batch(batch: Batch, metrics: Iterable[Metric]) -> dict[str, MetricScores]:
@@ -96,27 +113,10 @@ def _concatenated(scores: Sequence[MetricScores]) -> MetricScores:
     )
 
 
-def missing(samples: Sequence[Sample], metrics: Iterable[Metric]) -> dict[int, str]:
-    """The rows that lack what a metric needs, each with a message."""
-    wanting: dict[Need, str] = {}
-    for metric in metrics:
-        for need in metric.info.needs:
-            wanting.setdefault(need, f"{metric.info.name} needs {need}, and this row has none")
-    lacking: dict[int, str] = {}
-    if Need.REFERENCES in wanting:
-        rows = (row for row, sample in enumerate(samples) if not sample.references)
-        lacking.update(dict.fromkeys(rows, wanting[Need.REFERENCES]))
-    if Need.SOURCE in wanting:
-        rows = (row for row, sample in enumerate(samples) if sample.source is None)
-        lacking.update(dict.fromkeys(rows, wanting[Need.SOURCE]))
-    return dict(sorted(lacking.items()))
-
-
 def _chosen(metrics: Iterable[str | Metric] | str | None, samples: Sequence[Sample]) -> tuple[Metric, ...]:
     if metrics is None:
-        if samples and not any(sample.references for sample in samples):
-            raise UsageError("no references: the default metrics need them; give references, or name metrics")
-        return load_all(DEFAULTS_WITH_REFERENCES)
+        referenced = not samples or any(sample.references for sample in samples)
+        return load_all(DEFAULTS_WITH_REFERENCES if referenced else DEFAULTS_WITHOUT_REFERENCES)
     if isinstance(metrics, str | Metric):
         metrics = [metrics]
     chosen = load_all(metrics)

@@ -5,12 +5,14 @@ This module is at the bottom of the package and imports nothing of ours.
 
 from __future__ import annotations
 
+import copy
 import dataclasses
+import hashlib
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, NamedTuple, Protocol, Self, TypeAlias, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -278,3 +280,108 @@ class Metric(ABC):
         from celadon.api import score
 
         return score(predictions, references=references, sources=sources, metrics=[self]).as_evaluate(self.spec)
+
+
+class Statistics(Protocol):
+    """What is learnt of a set of texts, piece by piece; the pieces may be put together in any order."""
+
+    def merged(self, other: Self) -> Self:
+        """What both pieces together tell."""
+        ...
+
+
+Learnt = TypeVar("Learnt", bound=Statistics)
+
+
+@dataclass(frozen=True)
+class Components:
+    """What a set-relative metric sees of each text of a batch before the set is known.
+
+    Attributes
+    ----------
+    columns
+        One number per sample in each; NaN where there is none.
+    reasons
+        For each row that will have no score, why.
+    """
+
+    columns: Mapping[str, FloatArray] = field(default_factory=dict)
+    reasons: Mapping[int, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Fitted:
+    """The constants that a set-relative metric took from a set.
+
+    Attributes
+    ----------
+    constants
+        The numbers themselves.
+    rows
+        How many texts they rest on.
+    origin
+        ``set`` where these are the texts that are scored, ``given`` where they are others.
+    """
+
+    constants: Mapping[str, float]
+    rows: int
+    origin: str
+
+    @property
+    def digest(self) -> str:
+        """A hash to tell constants apart; rounded, because a model's last digits may differ by the batch size."""
+        facts = "\n".join(f"{name}={value:.6g}" for name, value in self.constants.items())
+        return hashlib.sha256(facts.encode()).hexdigest()[:8]
+
+
+class SetRelativeMetric(Metric, Generic[Learnt]):
+    """A metric whose scores depend on the whole set that is scored, or on another set that is given for it.
+
+    A set is scored in two passes: the first makes the components of each text and gathers statistics, the second
+    puts components and constants together. Asked for the scores of a batch before it is fitted, the metric takes that
+    batch for the whole set.
+    """
+
+    fitted: Fitted | None = None
+
+    @property
+    def component_names(self) -> tuple[str, ...]:
+        """The parts that tell all that :meth:`statistics` needs; none where these need the texts themselves."""
+        return ()
+
+    @property
+    def constants(self) -> Mapping[str, float] | None:
+        """The fitted constants; None before :meth:`fit`."""
+        return None if self.fitted is None else self.fitted.constants
+
+    @abstractmethod
+    def components(self, batch: Batch) -> Components:
+        """What the batch tells of each text whatever the set is."""
+
+    @abstractmethod
+    def statistics(self, batch: Batch, components: Components) -> Learnt:
+        """What the batch adds to the statistics of the set."""
+
+    @abstractmethod
+    def fit(self, statistics: Learnt, origin: str = "set") -> Self:
+        """A copy of this metric with the constants that the statistics of a whole set give."""
+
+    @abstractmethod
+    def combine(self, batch: Batch, components: Components) -> MetricScores:
+        """The scores of a batch, from its components and the fitted constants."""
+
+    def score(self, batch: Batch) -> MetricScores:
+        components = self.components(batch)
+        fitted = self if self.fitted is not None else self.fit(self.statistics(batch, components))
+        return fitted.combine(batch, components)
+
+    def details(self) -> Mapping[str, str]:
+        if self.fitted is None:
+            return {"constants": "of-the-set"}
+        return {"constants": self.fitted.digest, "fitted-on": self.fitted.origin}
+
+    def _with(self, fitted: Fitted) -> Self:
+        made = copy.copy(self)
+        # the metric is frozen, and constants are not options: its notation makes it without them
+        object.__setattr__(made, "fitted", fitted)
+        return made

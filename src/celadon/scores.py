@@ -7,7 +7,15 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from celadon.core import FloatArray, Metric, MetricScores, MissingExtraError, Sample, UsageError
+from celadon.core import (
+    FloatArray,
+    Metric,
+    MetricScores,
+    MissingExtraError,
+    Sample,
+    SetRelativeMetric,
+    UsageError,
+)
 from celadon.summary import DEFAULT_RESAMPLES, DEFAULT_SEED, Summarizer, Summary
 
 if TYPE_CHECKING:
@@ -52,6 +60,12 @@ class Scores:
     def signatures(self) -> dict[str, str]:
         """How each metric's scores were made."""
         return {metric.spec: metric.signature for metric in self.metrics}
+
+    @property
+    def constants(self) -> dict[str, dict[str, float]]:
+        """What each metric that is relative to a set took from it: means and standard deviations."""
+        relative = (metric for metric in self.metrics if isinstance(metric, SetRelativeMetric))
+        return {metric.spec: dict(metric.constants or {}) for metric in relative}
 
     def summary(self, *, resamples: int = DEFAULT_RESAMPLES, seed: int = DEFAULT_SEED) -> Summary:
         """Per system and metric: mean, corpus score, 95% bootstrap intervals, nulls.

@@ -77,40 +77,51 @@ class Summary:
 
 
 class GrowingHistogram:
-    """Counts over a range that doubles whenever a value falls outside, so that any stream fits."""
+    """Counts in bins that double their width whenever a value falls outside, so that any stream fits.
+
+    Bins lie on a grid, and which of its levels is in use follows from the lowest and highest value alone: neither the
+    order of a stream nor how it is cut into batches shows.
+    """
 
     def __init__(self, low: float, high: float) -> None:
-        self.low = low if math.isfinite(low) else (high - 1.0 if math.isfinite(high) else 0.0)
-        self.high = high if math.isfinite(high) else self.low + 1.0
-        self.counts: IntArray = np.zeros(_BINS, dtype=np.int64)
+        self._low = low if math.isfinite(low) else (high - 1.0 if math.isfinite(high) else 0.0)
+        self._high = high if math.isfinite(high) else self._low + 1.0
+        self._width = (self._high - self._low) / _BINS
+        self._level = 0
+        self._first = 0
+        self._counts: IntArray = np.zeros(_BINS, dtype=np.int64)
 
     def add(self, values: FloatArray) -> None:
         """Count finite values."""
         if not len(values):
             return
-        smallest, largest = float(values.min()), float(values.max())
-        while smallest < self.low:
-            self._double(downward=True)
-        while largest > self.high:
-            self._double(downward=False)
-        places = (values - self.low) / (self.high - self.low) * _BINS
-        self.counts += np.bincount(np.clip(places.astype(np.int64), 0, _BINS - 1), minlength=_BINS)
+        # the end of the range belongs to its last bin
+        inside = np.where(values == self._high, math.nextafter(self._high, self._low), values)
+        # always from the narrowest bins up, so that a rounding does not depend on the level
+        places = np.floor((inside - self._low) / self._width) // 2.0**self._level
+        taken = np.flatnonzero(self._counts) + self._first
+        lowest = min(float(places.min()), 0.0, *taken[:1].tolist())
+        highest = max(float(places.max()), 0.0, *taken[-1:].tolist())
+        more = 0
+        while highest // 2.0**more - lowest // 2.0**more >= _BINS:
+            more += 1
+        self._move(more, int(lowest // 2.0**more))
+        self._counts += np.bincount((places // 2.0**more).astype(np.int64) - self._first, minlength=_BINS)
 
-    def _double(self, *, downward: bool) -> None:
-        merged = self.counts.reshape(-1, 2).sum(axis=1)
-        empty = np.zeros(_BINS - len(merged), dtype=np.int64)
-        width = self.high - self.low
-        if downward:
-            self.low -= width
-            self.counts = np.concatenate([empty, merged])
-        else:
-            self.high += width
-            self.counts = np.concatenate([merged, empty])
+    def _move(self, more: int, first: int) -> None:
+        """Merge bins into wider ones, and begin at another place of the grid."""
+        if (more, first) == (0, self._first):
+            return
+        counts: IntArray = np.zeros(_BINS, dtype=np.int64)
+        for place in np.flatnonzero(self._counts).tolist():
+            counts[((place + self._first) >> more) - first] += self._counts[place]
+        self._level += more
+        self._first, self._counts = first, counts
 
     def bins(self) -> Bins:
         """Return the histogram as plain numbers."""
-        edges = np.linspace(self.low, self.high, _BINS + 1)
-        return Bins(tuple(edges.tolist()), tuple(self.counts.tolist()))
+        edges = self._low + (self._first + np.arange(_BINS + 1)) * self._width * 2.0**self._level
+        return Bins(tuple(edges.tolist()), tuple(self._counts.tolist()))
 
 
 @dataclass

@@ -7,14 +7,14 @@ import time
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from celadon.io import Reader
+    from celadon.io import Reader, Spill
 
 _PATIENCE = 2.0
 _INTERVAL = 0.2
 
 
 class RowProgress:
-    """Shows how far a reader has come, where there is a terminal to show it on."""
+    """Shows how far the reader, or the second pass, has come, where there is a terminal to show it on."""
 
     def __init__(self, *, shown: bool) -> None:
         self._shown = shown and sys.stderr.isatty()
@@ -28,7 +28,7 @@ class RowProgress:
         if self._bar is not None:
             self._bar.close()
 
-    def update(self, reader: Reader, rows: int) -> None:
+    def update(self, reader: Reader | Spill, rows: int) -> None:
         """Move the bar to where the reader is."""
         if not self._shown or time.monotonic() < self._next:
             return
@@ -38,5 +38,6 @@ class RowProgress:
 
             self._bar = tqdm(total=reader.bytes_total, unit="B", unit_scale=True, leave=False, mininterval=0)
         self._bar.set_postfix_str(f"{rows:,} rows", refresh=False)
+        self._bar.total = reader.bytes_total
         self._bar.n = reader.bytes_read
         self._bar.refresh()

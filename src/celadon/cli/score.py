@@ -18,6 +18,7 @@ _EPILOG = """\
 examples:
   celadon score outputs.jsonl --report report.html
   celadon score 'runs/*.csv' --metric rougeL,bleu,meteor --output scored.parquet
+  celadon score new.jsonl --metric rouge_lm --standardize-on old-scored.jsonl
   zcat outputs.jsonl.gz | celadon score - --metric rouge1 --json
 """
 
@@ -34,7 +35,8 @@ def configure(command: argparse.ArgumentParser) -> None:
         action="append",
         default=[],
         metavar="A,B",
-        help="metrics (default: rougeL, chrf and the string accuracies); options in brackets: rougeW[weight=1.5]",
+        help="metrics (default: rougeL, chrf and the string accuracies; without references slor); options in brackets: "
+        "rougeW[weight=1.5]",
     )
     command.add_argument("-o", "--output", metavar="OUT", help="write rows with scores: .jsonl, .csv, .tsv or .parquet")
     command.add_argument("--report", metavar="HTML", help="write a self-contained HTML report")
@@ -63,6 +65,12 @@ def configure(command: argparse.ArgumentParser) -> None:
     how = command.add_argument_group("computation")
     how.add_argument("--seed", type=int, default=None, metavar="N", help="of the bootstrap (default: fixed)")
     how.add_argument("--resamples", type=_positive, default=None, metavar="N", help="of the bootstrap (default: 1000)")
+    how.add_argument(
+        "--standardize-on",
+        metavar="FILE",
+        help="metrics relative to the scored set (rouge_lm) take mean and spread from FILE instead: the --output of an "
+        "earlier run, or texts that are scored for it",
+    )
     how.add_argument(
         "--batch-rows", type=_positive, default=512, metavar="N", help="rows scored at a time (default: 512)"
     )
@@ -111,6 +119,7 @@ def _job(arguments: argparse.Namespace) -> Job:
         inputs=arguments.inputs,
         fields=Fields(**{name: getattr(arguments, f"{name}_field") for name in _FIELDS}),
         metrics=[spec for given in arguments.metric for spec in split_specs(given)],
+        standardize_on=arguments.standardize_on,
         output=arguments.output,
         report=arguments.report,
         skip_bad=arguments.skip_bad,
@@ -130,6 +139,10 @@ def _notes(job: Job, outcome: Outcome) -> list[str]:
             f"{outcome.rows_read:,} rows read = {outcome.rows_scored:,} scored + {outcome.rows_rejected:,} rejected "
             f"(see {job.rejects_path})"
         )
+    for metric, fitted in outcome.fitted.items():
+        shown = ", ".join(f"{name} {value:.6g}" for name, value in fitted.constants.items())
+        where = "these texts" if job.standardize_on is None else job.standardize_on
+        notes.append(f"{metric}: {shown} (from {fitted.rows:,} rows of {where})")
     for old, new in outcome.renamed.items():
         notes.append(f"the input's column {old} is kept as {new}")
     written = [path for path in (job.output, job.report) if path]
@@ -147,6 +160,7 @@ def _as_json(outcome: Outcome) -> dict[str, Any]:
         "seed": summary.seed,
         "resamples": summary.resamples,
         "signatures": dict(summary.signatures),
+        "constants": {metric: dict(fitted.constants) for metric, fitted in outcome.fitted.items()},
         "scores": [
             {
                 "system": row.system,

@@ -1,33 +1,42 @@
-"""The local engine: one pass over the input, in batches, in constant memory."""
+"""The local engine: one pass over the input, in batches, in constant memory.
+
+Where a metric is relative to the scored set, scored rows wait on disk and go through a second pass from there.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import TypeAlias
 
-from celadon.api import BATCH_ROWS, missing, score_batch
 from celadon.batch import Batch
-from celadon.core import InputError, Metric, UsageError
+from celadon.core import Fitted, InputError, Metric, MetricScores, SetRelativeMetric, UsageError
+from celadon.engine.waiting_scores import packed, unpacked
+from celadon.fitting import BATCH_ROWS, Fitting, first_pass, fitted_on_file, missing, second_pass
 from celadon.io import (
     BadRow,
     Chunk,
     Fields,
     Reader,
     Rejects,
+    Spill,
     StagedText,
     Writer,
     check_distinct,
     open_writer,
     rejects_path,
 )
-from celadon.metrics.registry import DEFAULTS_WITH_REFERENCES, load_all
+from celadon.metrics.registry import DEFAULTS_WITH_REFERENCES, DEFAULTS_WITHOUT_REFERENCES, load_all
 from celadon.report import ReportCollector
 from celadon.scores import flat_columns, merged_reasons
 from celadon.summary import DEFAULT_RESAMPLES, DEFAULT_SEED, Summarizer, Summary
 
 SHOWN_BAD_ROWS = 10
+
+Progress: TypeAlias = Callable[[Reader | Spill, int], None]
+"""Told after each batch what is gone through, the input or the rows that wait, and how many of its rows are done."""
 
 
 @dataclass(frozen=True)
@@ -41,7 +50,9 @@ class Job:
     fields
         Which column is what.
     metrics
-        As they are asked for; empty for the defaults.
+        As they are asked for, or made already; empty for the defaults.
+    standardize_on
+        A file that gives metrics relative to a set their constants, instead of the rows that are scored.
     output, report
         Where scores and the HTML report go, if anywhere.
     skip_bad
@@ -52,7 +63,8 @@ class Job:
 
     inputs: Sequence[str]
     fields: Fields = field(default_factory=Fields)
-    metrics: Sequence[str] = ()
+    metrics: Sequence[str | Metric] = ()
+    standardize_on: str | None = None
     output: str | None = None
     report: str | None = None
     skip_bad: bool = False
@@ -71,13 +83,14 @@ class Job:
 
 @dataclass(frozen=True)
 class Outcome:
-    """What was done: rows read = rows scored + rows rejected."""
+    """What was done: rows read = rows scored + rows rejected; ``fitted`` has the constants of set-relative metrics."""
 
     summary: Summary
     rows_read: int
     rows_scored: int
     rows_rejected: int
     renamed: dict[str, str]
+    fitted: dict[str, Fitted]
 
 
 class BadRowsError(InputError):
@@ -112,7 +125,7 @@ class _Faults:
         return self.rejects is None and self.count > 0
 
 
-def run(job: Job, progress: Callable[[Reader, int], None] = lambda reader, rows: None) -> Outcome:
+def run(job: Job, progress: Progress = lambda read, rows: None) -> Outcome:
     """Score the input and write what was asked for; nothing is written unless all of it can be.
 
     Parameters
@@ -120,10 +133,10 @@ def run(job: Job, progress: Callable[[Reader, int], None] = lambda reader, rows:
     job
         What is to be done.
     progress
-        Called after each batch with the reader and the number of rows scored so far.
+        Called after each batch.
     """
     _check_paths(job)
-    chosen = load_all(job.metrics) if job.metrics else None
+    chosen = _chosen(job, progress)
     with ExitStack() as stack:
         rejects = stack.enter_context(Rejects(job.rejects_path)) if job.skip_bad else None
         faults = _Faults(rejects)
@@ -151,10 +164,10 @@ def run(job: Job, progress: Callable[[Reader, int], None] = lambda reader, rows:
         if scoring is None or rows == 0:
             _commit_rejects_alone(rejects)
             raise InputError(f"none of the {reader.rows_read:,} rows can be scored; see {job.rejects_path}")
-        summary = scoring.finish(rejected=faults.count)
+        summary = scoring.finish(rejected=faults.count, progress=progress)
         if rejects is not None:
             rejects.commit()
-        return Outcome(summary, reader.rows_read, rows, faults.count, scoring.renamed)
+        return Outcome(summary, reader.rows_read, rows, faults.count, scoring.renamed, scoring.fitted)
 
 
 def _commit_rejects_alone(rejects: Rejects | None) -> None:
@@ -164,21 +177,33 @@ def _commit_rejects_alone(rejects: Rejects | None) -> None:
 
 def _check_paths(job: Job) -> None:
     written = [path for path in (job.output, job.report, job.rejects_path if job.skip_bad else None) if path]
+    read = [*job.inputs, *([job.standardize_on] if job.standardize_on else [])]
     for path in written:
-        check_distinct(path, job.inputs)
+        check_distinct(path, read)
     places = [Path(path).resolve() for path in written]
     if len(set(places)) < len(places):
         raise UsageError("output, report and rejects must be different files")
 
 
+def _chosen(job: Job, progress: Progress) -> tuple[Metric, ...] | None:
+    """The metrics asked for by name; None where there are none."""
+    chosen = load_all(job.metrics) if job.metrics else None
+    if job.standardize_on is None:
+        return chosen
+    return fitted_on_file(
+        chosen or (),
+        job.standardize_on,
+        job.fields,
+        batch_rows=job.batch_rows,
+        max_text_chars=job.max_text_chars,
+        progress=progress,
+    )
+
+
 def _defaults(chunk: Chunk) -> tuple[Metric, ...]:
     """The metrics used when none is named: those that can say something of these rows."""
-    if any(sample.references for sample in chunk.samples):
-        return load_all(DEFAULTS_WITH_REFERENCES)
-    raise UsageError(
-        "no references found (looked for references, reference, ref0, ref1, ...), and the default metrics need them; "
-        "name their field with --references-field, or choose metrics with --metric"
-    )
+    referenced = any(sample.references for sample in chunk.samples)
+    return load_all(DEFAULTS_WITH_REFERENCES if referenced else DEFAULTS_WITHOUT_REFERENCES)
 
 
 def _usable(chunk: Chunk, chosen: Sequence[Metric] | None, faults: _Faults) -> Chunk:
@@ -192,20 +217,63 @@ def _usable(chunk: Chunk, chosen: Sequence[Metric] | None, faults: _Faults) -> C
 
 
 class _Scoring:
-    """Scores chunks and hands the scores to the writer, the summary and the report."""
+    """Scores chunks; they are handed on at once, or wait until the whole set is known."""
 
     def __init__(self, job: Job, metrics: Sequence[Metric], stack: ExitStack) -> None:
+        self._metrics = tuple(metrics)
+        self._outputs = _Outputs(job, stack, self._metrics)
+        self._fitting = Fitting(self._metrics)
+        self._spill: Spill | None = None
+        if self._fitting.waiting:
+            self._spill = stack.enter_context(Spill(job.output or job.report))
+
+    def add(self, chunk: Chunk) -> None:
+        batch = Batch(chunk.samples)
+        first = first_pass(batch, self._metrics)
+        if self._spill is None:
+            self._outputs.add(chunk, second_pass(batch, first, self._metrics))
+        else:
+            self._fitting.add(batch, first)
+            self._spill.write(chunk, packed(first))
+
+    def finish(self, *, rejected: int, progress: Progress) -> Summary:
+        if self._spill is not None:
+            self._metrics = self._fitting.fitted()
+            self._outputs.begin(self._metrics)
+            rows = 0
+            for chunk, first in self._spill:
+                self._outputs.add(chunk, second_pass(Batch(chunk.samples), unpacked(first), self._metrics))
+                rows += len(chunk)
+                progress(self._spill, rows)
+        return self._outputs.finish(rejected=rejected)
+
+    @property
+    def renamed(self) -> dict[str, str]:
+        return self._outputs.renamed
+
+    @property
+    def fitted(self) -> dict[str, Fitted]:
+        relative = (metric for metric in self._metrics if isinstance(metric, SetRelativeMetric))
+        return {metric.spec: metric.fitted for metric in relative if metric.fitted is not None}
+
+
+class _Outputs:
+    """Hands scores to the writer, the summary and the report."""
+
+    def __init__(self, job: Job, stack: ExitStack, metrics: Sequence[Metric]) -> None:
         self.job = job
-        self.metrics = metrics
-        self.summarizer = Summarizer(metrics, resamples=job.resamples, seed=job.seed)
         self.writer: Writer | None = None
         if job.output is not None:
             parts = [f"{metric.spec}.{part}" for metric in metrics for part in metric.info.parts]
             self.writer = stack.enter_context(open_writer(job.output, [*(m.spec for m in metrics), *parts]))
-        self.collector = ReportCollector(metrics, seed=job.seed) if job.report is not None else None
+        self.begin(metrics)
 
-    def add(self, chunk: Chunk) -> None:
-        scores = score_batch(Batch(chunk.samples), self.metrics)
+    def begin(self, metrics: Sequence[Metric]) -> None:
+        """Expect the scores of these metrics, of which none has come yet."""
+        self.summarizer = Summarizer(metrics, resamples=self.job.resamples, seed=self.job.seed)
+        self.collector = ReportCollector(metrics, seed=self.job.seed) if self.job.report is not None else None
+
+    def add(self, chunk: Chunk, scores: Mapping[str, MetricScores]) -> None:
         if self.writer is not None:
             self.writer.write(chunk, flat_columns(scores), merged_reasons(scores, len(chunk)))
         self.summarizer.add(chunk.samples, scores)

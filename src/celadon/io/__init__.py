@@ -7,6 +7,7 @@ from celadon.io.readers import DEFAULT_CHUNK_ROWS, DEFAULT_MAX_TEXT_CHARS, Reade
 from celadon.io.rejects import Rejects, rejects_path
 from celadon.io.rows import BadRow, Chunk
 from celadon.io.sources import FORMATS
+from celadon.io.spill import Spill
 from celadon.io.table_rows import TableRow, read_table_rows, write_json_rows
 from celadon.io.writers import Writer
 
@@ -19,6 +20,7 @@ __all__ = [
     "Fields",
     "Reader",
     "Rejects",
+    "Spill",
     "StagedText",
     "TableRow",
     "Writer",

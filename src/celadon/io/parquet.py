@@ -87,6 +87,11 @@ def _pieces(batch: Any, max_bytes: int) -> Iterator[Any]:
     yield from _pieces(batch.slice(half), max_bytes)
 
 
+def row_values(batch: Any) -> list[dict[str, Any]]:
+    """The rows of an Arrow batch as :func:`batches` gives them."""
+    return _rows(batch, 1, 0.0).values
+
+
 def _rows(batch: Any, first: int, share: float) -> Rows:
     names = batch.schema.names
     columns = [_values(column) for column in batch.columns]

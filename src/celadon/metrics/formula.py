@@ -24,6 +24,7 @@ from celadon.core import (
     MetricInfo,
     MetricScores,
     Sample,
+    SetRelativeMetric,
     UsageError,
 )
 from celadon.io.formula_file import FormulaFile, read_formula
@@ -73,6 +74,11 @@ class Formula(Metric):
         metrics = {term.metric: load(term.metric) for term in terms}
         for term in terms:
             known = metrics[term.metric].info.parts
+            if isinstance(metrics[term.metric], SetRelativeMetric):
+                raise InputError(
+                    f"{self.file}: the term {term.name!r}: is relative to the set of texts that is scored; "
+                    "name the metrics that it is made of"
+                )
             if term.part is not None and term.part not in known:
                 raise InputError(
                     f"{self.file}: the term {term.name!r}: {term.metric} has no part {term.part!r}; "

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 
 from celadon.api import score_batch
 from celadon.batch import Batch
-from celadon.core import CeladonError, Direction, FloatArray, Metric, Need, UsageError
+from celadon.core import CeladonError, Components, Direction, FloatArray, Metric, Need, SetRelativeMetric, UsageError
+from celadon.fitting import Fitting, second_pass, waits
 from celadon.metrics.registry import load, load_all, names
 from celadon.reproduce.fingerprint import fingerprint
 from celadon.reproduce.published import OVER_CHARACTERS
@@ -23,7 +24,7 @@ SINGLE = "rougeL"
 """The metric that the SLOR paper also gives with a single reference."""
 
 NOT_ASKED = "not asked for"
-_NEVER = {"formula": "is fitted to ratings, and needs a file"}
+_NEVER = dict.fromkeys(("formula", "combined"), "is fitted to ratings, and needs a file")
 
 Advance: TypeAlias = Callable[[str], None]
 
@@ -167,7 +168,7 @@ def _score(
     store: ScoreStore,
     advance: Advance,
 ) -> tuple[dict[str, FloatArray], dict[str, str]]:
-    kept: dict[str, list[FloatArray]] = {metric.spec: [] for metric in metrics}
+    kept: dict[str, list[Mapping[str, FloatArray]]] = {metric.spec: [] for metric in metrics}
     failed: dict[str, str] = {}
     for at in pieces(rated):
         samples = rated.samples[at : at + PIECE_ROWS]
@@ -178,20 +179,63 @@ def _score(
             advance(f"{rated.plan.title}: {metric.spec}")
             if metric.spec in failed:
                 continue
-            values = store.read(name, metric.spec, keys[metric.spec], data, len(samples))
-            if values is None:
+            columns = _read(store, name, metric, keys[metric.spec], data, len(samples))
+            if columns is None:
                 try:
-                    values = _values(metric, batch)
+                    columns = _components(metric, batch) if waits(metric) else {metric.spec: _values(metric, batch)}
                 except Exception as error:  # noqa: BLE001  whatever it is, the other metrics go on, and it is reported
                     failed[metric.spec] = failure(error)
                     continue
-                store.write(name, metric.spec, keys[metric.spec], data, values)
-            kept[metric.spec].append(values)
-    return {spec: np.concatenate(parts) for spec, parts in kept.items() if spec not in failed}, failed
+                for column, values in columns.items():
+                    store.write(name, column, keys[metric.spec], data, values)
+            kept[metric.spec].append(columns)
+    scores: dict[str, FloatArray] = {}
+    for metric in (metric for metric in metrics if metric.spec not in failed):
+        try:
+            scores[metric.spec] = _joined(rated, metric, kept[metric.spec])
+        except Exception as error:  # noqa: BLE001  as above
+            failed[metric.spec] = failure(error)
+    return scores, failed
+
+
+def _read(
+    store: ScoreStore, name: str, metric: Metric, key: str, data: str, rows: int
+) -> Mapping[str, FloatArray] | None:
+    """What is kept of a piece: its scores, or its components where the whole set must be known first."""
+    names = [f"{metric.spec}.{part}" for part in metric.component_names] if waits(metric) else [metric.spec]
+    found = {column: store.read(name, column, key, data, rows) for column in names}
+    known = {column: values for column, values in found.items() if values is not None}
+    return known if known.keys() == found.keys() else None
+
+
+def _joined(rated: RatedSet, metric: Metric, parts: Sequence[Mapping[str, FloatArray]]) -> FloatArray:
+    """The scores of the whole set; a set-relative metric takes its constants from it."""
+    if not waits(metric):
+        return np.concatenate([part[metric.spec] for part in parts])
+    batch = Batch(rated.samples)
+    if not metric.component_names:
+        return _values(metric, batch)
+    # a kept NaN has lost its reason, which no table shows
+    columns = {
+        part: np.concatenate([kept[f"{metric.spec}.{part}"] for kept in parts]) for part in metric.component_names
+    }
+    first = {metric.spec: Components(columns)}
+    fitting = Fitting([metric])
+    fitting.add(batch, first)
+    return second_pass(batch, first, fitting.fitted())[metric.spec].values
 
 
 def _values(metric: Metric, batch: Batch) -> FloatArray:
-    values = np.asarray(score_batch(batch, [metric])[metric.spec].values, dtype=np.float64)
+    return _checked(score_batch(batch, [metric])[metric.spec].values, batch)
+
+
+def _components(metric: SetRelativeMetric[Any], batch: Batch) -> dict[str, FloatArray]:
+    columns = metric.components(batch).columns
+    return {f"{metric.spec}.{part}": _checked(columns[part], batch) for part in metric.component_names}
+
+
+def _checked(column: FloatArray, batch: Batch) -> FloatArray:
+    values = np.asarray(column, dtype=np.float64)
     if values.shape != (len(batch),):
         raise ValueError(f"{values.shape} scores of {len(batch)} texts")
     return values

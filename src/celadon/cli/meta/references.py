@@ -145,7 +145,11 @@ def _scored(samples: list[Sample], metrics: tuple[Metric, ...]) -> dict[str, Flo
     from tqdm import tqdm
 
     from celadon.api import score
+    from celadon.fitting import waits
 
+    if any(waits(metric) for metric in metrics):
+        # one set of constants for all numbers of references
+        metrics = score(samples, metrics=metrics).metrics
     places = [(row, at) for row, sample in enumerate(samples) for at in range(len(sample.references))]
     width = max(len(sample.references) for sample in samples)
     found = {metric.spec: np.full((len(samples), width), np.nan) for metric in metrics}
