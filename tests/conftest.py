@@ -37,3 +37,8 @@ def missing_part(what: str, how: str) -> None:
     if os.environ.get("CI") == "true":
         pytest.fail(message)
     pytest.skip(message)
+
+
+def builtin_is_there() -> bool:
+    """Whether the weights that the package ships are in this checkout."""
+    return (ROOT / "src" / "celadon" / "weights" / "builtin" / "model.json").is_file()

@@ -15,6 +15,7 @@ import pytest
 import celadon
 from celadon import Sample
 from celadon.core import InputError, UsageError
+from tests.conftest import builtin_is_there, missing_part
 
 TEXTS = ["a cat sat", "the dog ran away", ""]
 REFERENCES = [["a cat sat down", "the cat sat"], "the dog ran", ["something"]]
@@ -31,6 +32,15 @@ def test_lists() -> None:
 def test_defaults() -> None:
     scores = celadon.score(TEXTS, REFERENCES)
     assert list(scores) == ["rougeL", "chrf", "simple_string_accuracy", "generation_string_accuracy"]
+
+
+def test_defaults_without_references() -> None:
+    if not builtin_is_there():
+        missing_part("the built-in language model", "build it with: celadon train lm")
+    scores = celadon.score(["The dog ran away.", ""])
+    assert list(scores) == ["slor"]
+    assert np.isfinite(scores["slor"][0])
+    assert np.isnan(scores["slor"][1])
 
 
 def frames() -> dict[str, object]:
@@ -88,7 +98,6 @@ MISTAKES = {
     "a number": (lambda: celadon.score(["a", 3], ["a", "b"]), InputError, "row 1: text must be a string, not int"),
     "None among references": (lambda: celadon.score(["a"], [["a", None]]), InputError, "row 0: reference must"),
     "no references": (lambda: celadon.score(["a"], metrics="rouge1"), InputError, "row 0: rouge1 needs references"),
-    "no references by default": (lambda: celadon.score(["a"]), UsageError, "no references"),
     "no source": (lambda: celadon.score(["a"], ["a"], metrics="sari"), InputError, "row 0: sari needs source"),
     "unknown metric": (lambda: celadon.load("blue"), UsageError, "did you mean bleu"),
     "no such scores": (lambda: celadon.score(["a"], ["a"])["bleu"], UsageError, "there are: rougeL"),

@@ -19,7 +19,9 @@ import pytest
 
 from celadon import io
 from celadon.cli import score
+from tests.conftest import builtin_is_there, missing_part
 
+PARTS = ("rougeL", "wpslor")
 CELADON = [sys.executable, "-m", "celadon"]
 
 
@@ -182,13 +184,15 @@ USER_ERRORS = {
     "output is an input": (["score", "in.jsonl", "-o", "in.jsonl"], 2, "is also an input"),
     "output is the report": (["score", "in.jsonl", "-o", "x.jsonl", "--report", "x.jsonl"], 2, "different files"),
     "full disk": (["score", "in.jsonl", "--report", "/dev/full"], 4, "/dev/full"),
-    "no references": (["score", "bare.jsonl"], 2, "no references found"),
+    "no references": (["score", "bare.jsonl", "-m", "rouge1"], 2, "bare.jsonl:1: rouge1 needs references"),
+    "nothing to standardise": (["score", "in.jsonl", "--standardize-on", "bare.jsonl"], 2, "nothing to standardise"),
+    "no constants": (["score", "in.jsonl", "-m", "rouge_lm", "--standardize-on", "-"], 2, "standard input"),
     "no source": (["score", "in.jsonl", "-m", "sari"], 2, "in.jsonl:1: sari needs source"),
     "truncated gzip": (["score", "cut.jsonl.gz"], 2, "cut.jsonl.gz"),
     "long text": (["score", "in.jsonl", "--max-text-chars", "3"], 2, "--max-text-chars"),
     "unknown command": (["scroe"], 2, "invalid choice"),
     "unknown extra": (["install", "everything"], 2, "unknown extra 'everything'"),
-    "explain without reference": (["explain", "text"], 2, "no reference"),
+    "explain without reference": (["explain", "text", "-m", "rouge1"], 2, "rouge1 needs references"),
 }
 
 
@@ -204,6 +208,35 @@ def test_a_users_mistake_is_a_line_and_an_exit_code(tmp_path: Path, kind: str) -
     assert done.returncode == code, done.stderr
     assert message in done.stderr
     assert sorted(path.name for path in tmp_path.iterdir()) == before
+
+
+def test_without_references_the_default_is_a_likelihood(tmp_path: Path) -> None:
+    if not builtin_is_there():
+        missing_part("the built-in language model", "build it with: celadon train lm")
+    write_rows(tmp_path / "in.jsonl", [{"text": "The dog ran away."}, {"text": "Away dog the ran."}])
+    done = celadon("score", "in.jsonl", "--json", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert [row["metric"] for row in json.loads(done.stdout)["scores"]] == ["slor"]
+
+
+def test_rouge_lm_in_two_passes_and_with_constants(example: Path, tmp_path: Path) -> None:
+    if not builtin_is_there():
+        missing_part("the built-in language model", "build it with: celadon train lm")
+    done = celadon("score", str(example), "-m", "rouge_lm", "-o", "old.parquet", "--json", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    constants = json.loads(done.stdout)["constants"]["rouge_lm"]
+    assert set(constants) == {"rougeL.mean", "rougeL.sd", "wpslor.mean", "wpslor.sd"}
+    old = polars.read_parquet(tmp_path / "old.parquet")
+    parts = [(old[f"rouge_lm.{name}"] - constants[f"{name}.mean"]) / constants[f"{name}.sd"] for name in PARTS]
+    assert old["rouge_lm"].to_list() == pytest.approx((parts[0] + parts[1]).to_list(), abs=1e-9)
+    (tmp_path / "new.jsonl").write_text("".join(example.read_text(encoding="utf-8").splitlines(keepends=True)[3:7]))
+    done = celadon(
+        "score", "new.jsonl", "-m", "rouge_lm", "--standardize-on", "old.parquet", "-o", "new.csv", cwd=tmp_path
+    )
+    assert done.returncode == 0, done.stderr
+    assert polars.read_csv(tmp_path / "new.csv")["rouge_lm"].to_list() == pytest.approx(
+        old["rouge_lm"].to_list()[3:7], abs=1e-4
+    )
 
 
 def test_a_ten_megabyte_line_is_a_clear_error_or_a_score(tmp_path: Path) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import math
 import random
+from typing import Any
 
 import numpy as np
 import pytest
@@ -12,10 +13,11 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from celadon.batch import Batch
-from celadon.core import Direction, Metric, MetricScores, Need, Sample, option_text
+from celadon.core import Direction, Metric, MetricScores, Need, Sample, SetRelativeMetric, option_text
 from celadon.metrics.registry import load, names
+from tests.conftest import builtin_is_there, missing_part
 
-METRICS = [name for name in names() if name != "formula"]
+METRICS = [name for name in names() if name not in ("formula", "combined")]
 
 SENTENCES = [
     (
@@ -62,6 +64,14 @@ def scores(metric: Metric, samples: list[Sample]) -> MetricScores:
     return metric.score(Batch(samples))
 
 
+def fitted(metric: Metric, samples: list[Sample]) -> Metric:
+    """A set-relative metric with the constants of these samples: law 2 holds given its constants."""
+    if not isinstance(metric, SetRelativeMetric):
+        return metric
+    batch = Batch(samples)
+    return metric.fit(metric.statistics(batch, metric.components(batch)))
+
+
 def same(left: MetricScores, right: MetricScores) -> None:
     np.testing.assert_allclose(left.values, right.values, atol=1e-4, equal_nan=True)
     for part in left.parts:
@@ -80,18 +90,42 @@ def check_shape(metric: Metric, result: MetricScores, count: int) -> None:
     assert all(len(column) == count for column in result.parts.values())
 
 
+NEED_BUILTIN = ("slor", "wpslor", "rouge_lm", "morcela", "nce", "ppl")
+MASKED = "hf:bert-base-cased"
+
+
+@pytest.fixture(scope="session")
+def masked_model(tmp_path_factory: pytest.TempPathFactory) -> Any:
+    """A small masked model with random weights."""
+    from celadon.models.transformers_lm import TransformersLanguageModel
+    from tests.models.tiny_checkpoints import make_checkpoints
+
+    return TransformersLanguageModel.open(make_checkpoints(tmp_path_factory.mktemp("checkpoints"))["bert"], threads=1)
+
+
+@pytest.fixture(autouse=True)
+def _models(request: pytest.FixtureRequest, name: str) -> None:
+    """The weights that a metric needs: shipped ones, and random ones in place of a download."""
+    if name in NEED_BUILTIN and not builtin_is_there():
+        missing_part("the builtin language model", "train it, or check out its weights")
+    if name == "pll":
+        from celadon.models.loading import share_language_model
+
+        share_language_model(MASKED, request.getfixturevalue("masked_model"))
+
+
 @pytest.mark.parametrize("name", METRICS)
 class TestLaws:
     @settings(max_examples=20, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
     @given(data=st.lists(rows, min_size=1, max_size=6), seed=st.integers(0, 1000))
     def test_same_bytes_and_no_neighbours(self, name: str, data: list, seed: int) -> None:
         """Laws 1, 2, 3: the same bytes again; order, batch size and neighbours do not matter; nothing is changed."""
-        metric = load(name)
         samples = [sample(text, references, source) for text, references, source in data]
+        metric = fitted(load(name), samples)
         before = copy.deepcopy(samples)
         whole = scores(metric, samples)
         check_shape(metric, whole, len(samples))
-        again = scores(load(name), samples)
+        again = scores(fitted(load(name), samples), samples)
         assert whole.values.tobytes() == again.values.tobytes()
         assert samples == before
         alone = [scores(metric, [one]) for one in samples]
@@ -136,6 +170,8 @@ class TestLaws:
             pytest.skip("the best value is not reached by copying the reference alone")
         text = SCRIPTS[script]
         best = metric.info.low if metric.info.direction == Direction.LOWER else metric.info.high
+        if math.isinf(best):
+            pytest.skip("there is no best value")
         result = scores(metric, [sample(text, [text])])
         assert result.values[0] == pytest.approx(best)
 
@@ -174,6 +210,8 @@ class TestLaws:
 
     def test_shuffled_words_are_not_better(self, name: str) -> None:
         """Law 8."""
+        if name == "pll":
+            pytest.skip("its weights are random here")
         metric = load(name)
         generator = random.Random(8)
         sign = -1 if metric.info.direction == Direction.LOWER else 1

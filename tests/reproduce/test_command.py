@@ -178,4 +178,4 @@ def test_a_papers_own_data_take_its_rows_once_they_are_there(
     assert theirs["slor7", "rougeL", "pearson"] == "0.430"
     made = (tmp_path / "out.md").read_text()
     assert "#### Toutanova et al. (2016)\n" in made
-    assert "Not run: WPSLOR: no such metric is registered." in made
+    assert "Not run: WPSLOR: not asked for." in made

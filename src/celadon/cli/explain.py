@@ -11,9 +11,12 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 if TYPE_CHECKING:
     from celadon.core import Evidence, Metric, MetricScores, Sample, Span
+    from celadon.metrics.likelihood_evidence import LikelihoodEvidence
 
 _MARKS = {"match": ".", "substitution": "s", "insertion": "i", "deletion": "d", "move": "m"}
 _COLOURS = {"substitution": "35", "insertion": "34", "deletion": "31", "move": "36"}
+# From pale yellow to red, of the 256 colours; the text on them is black.
+_SHADES = ("", "230", "223", "216", "209", "203")
 _DEFAULT = "simple_string_accuracy,generation_string_accuracy,rouge1,rouge2,rougeL,chrf,bleu"
 
 
@@ -22,21 +25,27 @@ def configure(command: argparse.ArgumentParser) -> None:
     command.add_argument("text", help="the text")
     command.add_argument("-r", "--reference", action="append", default=[], metavar="TEXT", help="may be given again")
     command.add_argument("--source", metavar="TEXT", help="what the text was made from")
-    command.add_argument("-m", "--metric", action="append", default=[], metavar="A,B", help=f"default: {_DEFAULT}")
+    command.add_argument(
+        "-m",
+        "--metric",
+        action="append",
+        default=[],
+        metavar="A,B",
+        help=f"default: {_DEFAULT}; without a reference slor",
+    )
     command.set_defaults(run=run)
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Show the scores and why."""
     from celadon.api import score
-    from celadon.core import Sample, UsageError
-    from celadon.metrics.registry import split_specs
+    from celadon.core import Sample
+    from celadon.metrics.registry import DEFAULTS_WITHOUT_REFERENCES, split_specs
 
     given = [spec for part in arguments.metric for spec in split_specs(part)]
-    if not given and not arguments.reference:
-        raise UsageError('no reference: the default metrics need one; give --reference "...", or choose --metric')
+    defaults = split_specs(_DEFAULT) if arguments.reference else DEFAULTS_WITHOUT_REFERENCES
     sample = Sample(arguments.text, tuple(arguments.reference), arguments.source, origin="the text")
-    scores = score([sample], metrics=given or split_specs(_DEFAULT))
+    scores = score([sample], metrics=given or defaults)
     shown: set[tuple[Any, ...]] = set()
     for metric in scores.metrics:
         print(_headline(metric, scores.columns[metric.spec]))
@@ -47,8 +56,66 @@ def run(arguments: argparse.Namespace) -> int:
             if metric.aligns and key not in shown:
                 print(_alignment(sample, evidence))
                 shown.add(key)
+            _print_likelihood(sample, evidence, shaded=key not in shown)
+            shown.add(key)
         print()
     return 0
+
+
+def _print_likelihood(sample: Sample, evidence: Evidence, *, shaded: bool) -> None:
+    """Show the surprisal of tokens, where the evidence is of that kind; the text is shaded once for equal tokens."""
+    from celadon.metrics.likelihood_evidence import LikelihoodEvidence
+
+    if isinstance(evidence, LikelihoodEvidence):
+        if shaded and _coloured():
+            print(_shaded(sample.text, evidence))
+        print(_worst(sample.text, evidence))
+
+
+def _shaded(text: str, evidence: LikelihoodEvidence) -> str:
+    """The text with its tokens on a ground of their surprisal, and what the grounds mean."""
+    from celadon.metrics.likelihood_evidence import LABELS, LEVELS
+    from celadon.text.layout import printable
+
+    def painted(shown: str, label: str) -> str:
+        shade = _SHADES[LABELS.index(label)]
+        return f"\033[38;5;16;48;5;{shade}m{shown}\033[0m" if shade else shown
+
+    pieces, done = [], 0
+    for span in evidence.text_spans:
+        pieces.append(_lines(text[done : span.start]))
+        pieces.append(painted(printable(text[span.start : span.end]), span.label))
+        done = span.end
+    pieces.append(_lines(text[done:]))
+    scale = " ".join(painted(f" {bits:g} ", label) for bits, label in zip(LEVELS, LABELS[1:], strict=True))
+    return f"\n  {''.join(pieces)}\n\n  bits from {scale} on"
+
+
+def _lines(text: str) -> str:
+    from celadon.text.layout import printable
+
+    return "\n  ".join(printable(line) for line in text.split("\n"))
+
+
+def _worst(text: str, evidence: LikelihoodEvidence) -> str:
+    """The least expected words, and of several sentences each with its value."""
+    from celadon.metrics.likelihood_evidence import in_words
+    from celadon.text.layout import printable, width
+
+    def shown(span: Span) -> str:
+        return printable(in_words(text, span))
+
+    wide = max((width(shown(span)) for span in evidence.words), default=0)
+    lines = ["  least expected:"]
+    lines += [f"    {shown(span)}{' ' * (wide - width(shown(span)))}  {span.note}" for span in evidence.words]
+    if len(evidence.sentences) > 1:
+        room = max(shutil.get_terminal_size((100, 24)).columns - 24, 20)
+        lines.append("  sentences:")
+        for span in evidence.sentences:
+            sentence = shown(span)
+            cut = sentence if len(sentence) <= room else f"{sentence[: room - 1]}…"
+            lines.append(f"    {span.note:>10}  {cut}{'  (worst)' if span.label == 'worst' else ''}")
+    return "\n".join(lines)
 
 
 def _coloured() -> bool:

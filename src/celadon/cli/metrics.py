@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import json
 import math
+import os
 import textwrap
 from typing import TYPE_CHECKING, Any
 
@@ -67,5 +68,21 @@ def _as_json(metric: Metric) -> dict[str, Any]:
         "direction": info.direction,
         "parts": list(info.parts),
         "options": metric.options,
-        "signature": metric.signature,
+        "signature": _signature(metric),
     }
+
+
+def _signature(metric: Metric) -> str | None:
+    """How its scores are made; None where it needs a model that is not here, since a list fetches nothing."""
+    from celadon.core import CeladonError
+
+    before = os.environ.get("CELADON_OFFLINE")
+    os.environ["CELADON_OFFLINE"] = "1"
+    try:
+        return metric.signature
+    except CeladonError:
+        return None
+    finally:
+        os.environ.pop("CELADON_OFFLINE")
+        if before is not None:
+            os.environ["CELADON_OFFLINE"] = before

@@ -6,7 +6,7 @@ import dataclasses
 from collections.abc import Iterable
 from difflib import get_close_matches
 from importlib import import_module
-from typing import Any, get_type_hints
+from typing import Any, get_args, get_type_hints
 
 from celadon.core import Metric, UsageError
 
@@ -36,10 +36,19 @@ _OURS = {
     "ter": "translation:Ter",
     "meteor": "meteor:Meteor",
     "sari": "sari:Sari",
+    "slor": "likelihood:Slor",
+    "wpslor": "likelihood:Wpslor",
+    "morcela": "morcela:Morcela",
+    "rouge_lm": "rouge_lm:RougeLm",
+    "nce": "likelihood:Nce",
+    "ppl": "likelihood:Ppl",
+    "pll": "likelihood:Pll",
     "formula": "formula:Formula",
+    "combined": "combined:Combined",
 }
 
 DEFAULTS_WITH_REFERENCES = ("rougeL", "chrf", "simple_string_accuracy", "generation_string_accuracy")
+DEFAULTS_WITHOUT_REFERENCES = ("slor",)
 
 
 def names() -> tuple[str, ...]:
@@ -114,6 +123,10 @@ def _typed(found: type[Metric], given: dict[str, str], spec: str) -> dict[str, A
 
 
 def _value(value: str, wanted: Any, where: str) -> Any:
+    if type(None) in get_args(wanted):
+        if value in ("", "None"):
+            return None
+        wanted = next(kind for kind in get_args(wanted) if kind is not type(None))
     if wanted is bool:
         if value.lower() in ("true", "yes", "1", "false", "no", "0"):
             return value.lower() in ("true", "yes", "1")

@@ -12,6 +12,7 @@ from celadon.report import page, sections
 from celadon.report import texts as lower
 from celadon.report.columns import columns
 from celadon.report.keep import Kept, Lowest, Reservoir
+from celadon.report.surprisal import surprisals
 from celadon.summary import DEFAULT_SEED, Summary
 
 _SECTIONS = {"systems": "Systems", "distributions": "Distributions", "extremes": "Best and worst", "texts": "Texts"}
@@ -102,7 +103,9 @@ class ReportCollector:
         """
         shown = columns(self.metrics, summary)
         named = any(system is not None for system in summary.systems)
-        view = lower.TextView(self.metrics, shown, named)
+        ends = [self._ends(place) for place in range(len(self.metrics))]
+        seen = [*self._reservoir.drawn(self.texts), *(kept for end in ends for texts in end for kept in texts)]
+        view = lower.TextView(self.metrics, shown, named, surprisals(seen, self.metrics))
         upper = (
             sections.header(title, inputs, summary, shown, rows=self._position, rejected=rejected)
             + page.navigation(_SECTIONS)
@@ -110,7 +113,6 @@ class ReportCollector:
             + sections.systems(shown, alone=not named)
             + sections.distributions(shown, alone=not named)
         )
-        ends = [self._ends(place) for place in range(len(self.metrics))]
         labels = lower.label_rules(view.labels())
 
         def render(limit: int, count: int) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 
 from celadon.core import Span
+from celadon.metrics.likelihood_evidence import LABELS as SURPRISAL
 from celadon.report.alignment import LABELS
 from celadon.report.escape import cut_at, escape
 
@@ -21,15 +22,21 @@ _ELEMENTS = {
 def merged(spans: Iterable[Span], length: int) -> Iterator[Span]:
     """Put spans in order, clip them to the text and join neighbours that say the same.
 
-    Of an alignment, neighbours with the same label say the same; of other spans, those whose notes are equal too.
+    Of an alignment, neighbours with the same label say the same; of other spans, those whose notes are equal too; two
+    tokens never do, however surprising they are.
     """
+
+    def same(one: Span, other: Span) -> bool:
+        alike = one.label in LABELS or (one.note == other.note and one.label not in SURPRISAL)
+        return one.label == other.label and alike
+
     current: Span | None = None
     for span in sorted(spans):
         start = max(span.start, current.end if current else 0, 0)
         end = min(span.end, length)
         if start >= end:
             continue
-        if current and current.label == span.label and (span.label in LABELS or current.note == span.note):
+        if current and same(current, span):
             current = current._replace(end=end)
             continue
         if current:
@@ -62,8 +69,16 @@ def _element(span: Span, inside: str) -> str:
     if span.label in _ELEMENTS:
         opening, closing = _ELEMENTS[span.label]
         return f"{opening}{inside}{closing}"
+    if span.label in SURPRISAL:
+        shade = shade_class(span.label)
+        return f'<u{f" class={shade}" if shade else ""} title="{escape(span.note)}">{inside}</u>'
     title = f"{span.label}: {span.note}" if span.note else span.label
     return f'<span class="o" title="{escape(title)}">{inside}</span>'
+
+
+def shade_class(label: str) -> str:
+    """Return the class of a level of surprisal in the style sheet; none for the lowest."""
+    return " abcdefgh"[SURPRISAL.index(label)].strip()
 
 
 def legend() -> str:

@@ -7,12 +7,13 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from celadon.core import Evidence, Metric
+from celadon.core import Evidence, Metric, Span
 from celadon.report.alignment import HEAD, alignment, in_part
 from celadon.report.columns import NAME_LIMIT, NULL, Column, system_name
 from celadon.report.escape import css_string, short
 from celadon.report.keep import Kept
 from celadon.report.spans import legend, marked
+from celadon.report.surprisal import Surprisals
 
 _REASON_LIMIT = 200
 _SNIPPET = 240
@@ -20,28 +21,44 @@ _SNIPPET = 240
 
 @dataclass
 class TextView:
-    """Shows kept texts with their alignments, each aligned once however often it is shown."""
+    """Shows kept texts with their alignments and surprisals, each aligned once however often it is shown."""
 
     metrics: Sequence[Metric]
     columns: Sequence[Column]
     named_systems: bool
+    surprisals: Surprisals = field(default_factory=Surprisals)
     _aligned: dict[int, Evidence | None] = field(default_factory=dict)
 
     def legend(self, texts: Sequence[Kept]) -> str:
         """Say what the marks mean, where there are any."""
-        return legend() if any(kept.references for kept in texts) else ""
+        aligned = legend() if any(kept.references for kept in texts) else ""
+        shaded = self.surprisals.legend() if any(map(self.surprisals.spans, texts)) else ""
+        return aligned + shaded
 
     def laid_out(self, kept: Kept, limit: int) -> str:
         """Show a text above its best reference, each cut after ``limit`` characters."""
         evidence = self._evidence(kept)
-        spans = evidence.text_spans if evidence else ()
-        text = f'<b>Text</b><p dir="auto">{marked(kept.text, spans, limit)}</p>'
-        return f'<div class="pair">{text}{self._reference(kept, evidence, limit)}{self._reasons(kept)}</div>'
+        text = f'<b>Text</b><p dir="auto">{marked(kept.text, self._spans(kept), limit)}</p>'
+        reference = self._reference(kept, evidence, limit)
+        shaded = self._shaded(kept, limit)
+        return f'<div class="pair">{text}{reference}{shaded}{self._reasons(kept)}</div>'
 
     def snippet(self, kept: Kept) -> str:
         """Show the beginning of a text."""
+        return marked(kept.text, self._spans(kept), _SNIPPET)
+
+    def _spans(self, kept: Kept) -> tuple[Span, ...]:
+        """The marks on the text itself: the alignment's, or where there is none, its tokens' surprisal."""
         evidence = self._evidence(kept)
-        return marked(kept.text, evidence.text_spans if evidence else (), _SNIPPET)
+        return evidence.text_spans if evidence else self.surprisals.spans(kept)
+
+    def _shaded(self, kept: Kept, limit: int) -> str:
+        """Show the surprisal, in a line of its own where the text itself shows its alignment."""
+        worst = self.surprisals.worst(kept)
+        if not worst or self._evidence(kept) is None:
+            return worst
+        shaded = marked(kept.text, self.surprisals.spans(kept), limit)
+        return f'<b>Surprisal</b><p dir="auto">{shaded}</p>{worst}'
 
     def _evidence(self, kept: Kept) -> Evidence | None:
         if kept.position not in self._aligned:

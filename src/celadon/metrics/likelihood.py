@@ -1,0 +1,248 @@
+"""How likely a language model finds a text: NCE, PPL, SLOR (Kann, Rothe and Filippova 2018) and pseudo-likelihood.
+
+For a sentence S of \\|S\\| tokens, p_M its probability under the model and p_u the product of its tokens' probabilities
+on their own::
+
+    nce  = ln p_M(S) / |S|
+    ppl  = exp(-nce)
+    slor = (ln p_M(S) - ln p_u(S)) / |S|
+
+A text of several sentences has the mean of their values. Whether the end of a sentence is a token of p_M, p_u and |S|
+is the model's affair and stands in the signature.
+"""
+
+from __future__ import annotations
+
+import math
+from abc import abstractmethod
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from celadon.batch import CONTEXTS, Batch, Likelihoods
+from celadon.core import Direction, Evidence, FloatArray, Metric, MetricInfo, MetricScores, Sample, UsageError
+from celadon.metrics.likelihood_evidence import LikelihoodEvidence, explain
+
+PARTS = ("sentences", "tokens", "worst")
+VARIANTS = ("l2r", "original")
+_READ = "compare texts of one language and model; each sentence counts alike"
+
+
+class Likelihood(Metric):
+    """A metric whose value of a sentence is made from the log-probabilities of its tokens."""
+
+    needs_unigrams: ClassVar[bool] = False
+    variant: str = ""
+
+    @property
+    @abstractmethod
+    def model(self) -> str:
+        """The language model, in its notation."""
+
+    @property
+    @abstractmethod
+    def context(self) -> str:
+        """What the model reads at a time: a sentence or the document."""
+
+    @abstractmethod
+    def unit_values(self, read: Likelihoods) -> FloatArray:
+        """Return the value of each sentence, or of each text that is read as a whole."""
+
+    def __post_init__(self) -> None:
+        if self.context not in CONTEXTS:
+            raise UsageError(f"{self.info.name}: unknown context {self.context!r}; known: {', '.join(CONTEXTS)}")
+
+    def score(self, batch: Batch) -> MetricScores:
+        read = batch.token_scores(self.model, self.context, self.variant)
+        values = self._checked(read)
+        count = len(batch)
+        units = np.bincount(read.owner, minlength=count)
+        scored = units > 0
+        mean = np.full(count, np.nan)
+        mean[scored] = np.bincount(read.owner, weights=values, minlength=count)[scored] / units[scored]
+        parts = {
+            "sentences": np.where(scored, units, np.nan),
+            "tokens": np.where(scored, np.bincount(read.owner, weights=read.lengths, minlength=count), np.nan),
+            "worst": np.full(count, np.nan),
+        }
+        sign = -1.0 if self.info.direction is Direction.LOWER else 1.0
+        lowest = np.full(count, np.inf)
+        np.minimum.at(lowest, read.owner, sign * values)
+        parts["worst"][scored] = sign * lowest[scored]
+        return MetricScores(self.spec, mean, parts, read.reasons)
+
+    def _checked(self, read: Likelihoods) -> FloatArray:
+        if self.needs_unigrams and np.isnan(read.unigrams).any():
+            raise UsageError(
+                f"{self.info.name} needs the unigram probabilities of {self.model}, which has no table of them; "
+                f"make one with: celadon models unigrams {self.model} CORPUS"
+            )
+        return self.unit_values(read)
+
+    def evidence(self, sample: Sample) -> Evidence | None:
+        return self.evidences(Batch([sample]))[0]
+
+    def evidences(self, batch: Batch) -> list[LikelihoodEvidence | None]:
+        """Show why, for all samples of a batch at once; None for a sample without a score."""
+        read = batch.token_scores(self.model, self.context, self.variant, recent=True)
+        values = self._checked(read)
+        return explain(self, batch, read, values)
+
+    def models(self) -> tuple[str, ...]:
+        from celadon.models.loading import language_model
+
+        model = language_model(self.model)
+        return (f"{model.name}@{model.digest[:8]}",)
+
+    def details(self) -> Mapping[str, str]:
+        from celadon.models.loading import language_model
+        from celadon.text.sentences import splitter_version
+
+        facts = dict(language_model(self.model).facts)
+        return facts | ({"sentences": splitter_version()} if self.context == "sentence" else {})
+
+
+@dataclass(frozen=True)
+class OfAnyModel(Likelihood):
+    """Options that most of these metrics share.
+
+    Parameters
+    ----------
+    model
+        ``builtin``, ``smollm2``, ``hf:NAME``, ``ngram:PATH`` or a folder.
+    context
+        ``sentence``: each sentence on its own, then the mean. ``document``: the text as a whole, which rewards
+        repetition.
+    """
+
+    model: str = "builtin"
+    context: str = "sentence"
+
+
+@dataclass(frozen=True)
+class Nce(OfAnyModel):
+    """ln p_M(S) / |S|."""
+
+    info: ClassVar[MetricInfo] = MetricInfo(
+        name="nce",
+        meaning="negative cross-entropy: the mean log-probability of a token under a language model",
+        reading=f"0 would be certainty; rare words lower it as much as bad grammar does; {_READ}",
+        low=-math.inf,
+        high=0.0,
+        parts=PARTS,
+    )
+
+    def unit_values(self, read: Likelihoods) -> FloatArray:
+        """Return NCE."""
+        # a probability of 1 may come out of float32 a hair above it
+        return np.minimum(read.logprobs / read.lengths, 0.0)
+
+
+@dataclass(frozen=True)
+class Ppl(OfAnyModel):
+    """exp(-NCE)."""
+
+    info: ClassVar[MetricInfo] = MetricInfo(
+        name="ppl",
+        meaning="perplexity: among how many equally likely tokens the model chooses, on average",
+        reading=f"1 would be certainty; one odd sentence can outweigh all others in the mean, as nce's cannot; {_READ}",
+        direction=Direction.LOWER,
+        low=1.0,
+        high=math.inf,
+        parts=PARTS,
+    )
+
+    def unit_values(self, read: Likelihoods) -> FloatArray:
+        """Return PPL."""
+        return np.exp(-np.minimum(read.logprobs / read.lengths, 0.0))
+
+
+@dataclass(frozen=True)
+class _LogOdds(Likelihood):
+    """(ln p_M(S) - ln p_u(S)) / |S|."""
+
+    needs_unigrams: ClassVar[bool] = True
+
+    def unit_values(self, read: Likelihoods) -> FloatArray:
+        """Return SLOR."""
+        return (read.logprobs - read.unigrams) / read.lengths
+
+
+_SLOR_READING = (
+    f"above 0 where the words are likelier in this order than strewn at random; rare words cost little; {_READ}"
+)
+
+
+@dataclass(frozen=True)
+class Slor(OfAnyModel, _LogOdds):
+    """SLOR of any language model."""
+
+    info: ClassVar[MetricInfo] = MetricInfo(
+        name="slor",
+        meaning="syntactic log-odds ratio: log-probability less that of the tokens on their own, per token",
+        reading=_SLOR_READING,
+        low=-math.inf,
+        high=math.inf,
+        parts=PARTS,
+    )
+
+
+@dataclass(frozen=True)
+class Wpslor(_LogOdds):
+    """SLOR of the built-in WordPiece model, the paper's WPSLOR.
+
+    Parameters
+    ----------
+    context
+        ``sentence`` or ``document``.
+    """
+
+    model: ClassVar[str] = "builtin"
+    context: str = "sentence"
+    info: ClassVar[MetricInfo] = MetricInfo(
+        name="wpslor",
+        meaning="slor of the built-in WordPiece model, as in the paper",
+        reading=_SLOR_READING,
+        low=-math.inf,
+        high=math.inf,
+        parts=PARTS,
+    )
+
+
+@dataclass(frozen=True)
+class Pll(Likelihood):
+    """Mean pseudo-log-likelihood of a token under a masked model.
+
+    Parameters
+    ----------
+    model
+        A masked model: ``hf:NAME_OR_FOLDER``.
+    variant
+        ``l2r``: while a piece of a word is scored, the later pieces of the word are masked too (Kauf and Ivanova 2023).
+        ``original``: one piece at a time is masked (Salazar et al. 2020).
+    context
+        ``sentence`` or ``document``.
+    """
+
+    model: str = "hf:bert-base-cased"
+    variant: str = "l2r"
+    context: str = "sentence"
+    info: ClassVar[MetricInfo] = MetricInfo(
+        name="pll",
+        meaning="mean log-probability of a token given all others, under a masked model (needs the extra hf)",
+        reading=f"0 would be certainty; it is no probability of the text; {_READ}",
+        low=-math.inf,
+        high=0.0,
+        parts=PARTS,
+    )
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.variant not in VARIANTS:
+            raise UsageError(f"pll: unknown variant {self.variant!r}; known: {', '.join(VARIANTS)}")
+
+    def unit_values(self, read: Likelihoods) -> FloatArray:
+        """Return the mean pseudo-log-likelihood."""
+        return np.minimum(read.logprobs / read.lengths, 0.0)
