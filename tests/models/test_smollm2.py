@@ -18,8 +18,10 @@ from celadon.models.smollm2.conversion import write_folder
 from celadon.models.smollm2.filling import quantise_rows, shape_of
 from celadon.models.smollm2.gguf import read_gguf
 from celadon.models.smollm2.layout import SMOLLM2, Precision
+from celadon.models.smollm2.smoothing import Smoothing, no_smoothing, pack_smoothing, smoothing_size, unpack_smoothing
 from celadon.models.smollm2.vocabulary import build_tokenizer
 from celadon.train.smollm2_graph import build_graph
+from celadon.train.smollm2_smoothing import activation_sizes, find_smoothing
 from tests.models import tiny_llama
 from tests.models.tiny_llama import CORPUS, SHAPE
 
@@ -50,12 +52,15 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[str, np.n
 def folders(made: tuple[Path, Any], tmp_path_factory: pytest.TempPathFactory) -> dict[Precision, Path]:
     """The converted models."""
     into = tmp_path_factory.mktemp("converted")
+    return {precision: converted(made[0], into / precision, precision, no_smoothing(SHAPE)) for precision in Precision}
+
+
+def converted(path: Path, into: Path, precision: Precision, smoothing: Smoothing) -> Path:
     table = io.BytesIO()
     np.save(table, np.full(SHAPE.vocabulary, -np.log(SHAPE.vocabulary), dtype=np.float32))
-    for precision in Precision:
-        graph = build_graph(SHAPE, precision)
-        write_folder(read_gguf(made[0]), into / precision, "tiny", precision, SHAPE, graph, table.getvalue())
-    return {precision: into / precision for precision in Precision}
+    graph = build_graph(SHAPE, precision)
+    write_folder(read_gguf(path), into, "tiny", precision, SHAPE, graph, table.getvalue(), smoothing)
+    return into
 
 
 @pytest.fixture(scope="module")
@@ -111,10 +116,10 @@ def test_fp32_is_the_same_as_transformers(folders: dict[Precision, Path], refere
         np.testing.assert_allclose(scores.logprobs, theirs(reference, ids), atol=1e-4)
 
 
-def rounded(rows: Any) -> Any:
-    """Each row in 255 steps, its largest number 127 of them."""
+def rounded(rows: Any, parts: int = 1) -> Any:
+    """Each row in 255 steps, its largest number 127 of them, or in ``parts`` of steps."""
     step = rows.abs().amax(dim=-1, keepdim=True) / 127
-    return torch.round(rows / step) * step
+    return torch.round(rows / step * parts) / parts * step
 
 
 @pytest.fixture(scope="module")
@@ -122,11 +127,12 @@ def reference_int8(reference: Any) -> Any:
     """Transformers with rounded weights, which also rounds what goes into every matrix; the embedding stays whole."""
     network = copy.deepcopy(reference)
     network.lm_head.weight = torch.nn.Parameter(network.lm_head.weight.clone())
-    for part in network.modules():
+    for name, part in network.named_modules():
         if isinstance(part, torch.nn.Linear):
             levels, scales = quantise_rows(part.weight.detach().numpy())
             part.weight = torch.nn.Parameter(torch.tensor(levels * scales[:, None]))
-            part.register_forward_pre_hook(lambda _, inputs: (rounded(inputs[0]),))
+            parts = 254 if name.endswith("down_proj") else 1
+            part.register_forward_pre_hook(lambda _, inputs, parts=parts: (rounded(inputs[0], parts),))
     return network
 
 
@@ -146,6 +152,41 @@ def test_int8_is_near_transformers(folders: dict[Precision, Path], reference: An
     expected = np.concatenate([theirs(reference, ids_of(folders[Precision.INT8], text)) for text in TEXTS])
     assert 0 < np.abs(ours - expected).mean() < 0.1
     assert np.corrcoef(ours, expected)[0, 1] > 0.995
+
+
+def test_smoothing_changes_nothing_but_the_rounding(
+    made: tuple[Path, Any], folders: dict[Precision, Path], tmp_path: Path
+) -> None:
+    draw = np.random.default_rng(3)
+    smoothing = unpack_smoothing(draw.integers(-6, 7, smoothing_size(SHAPE)).astype(np.int8), SHAPE)
+    for precision, allowed in ((Precision.FP32, 1e-4), (Precision.INT8, 1.5)):
+        changed = converted(made[0], tmp_path / precision, precision, smoothing)
+        assert (changed / "weights.bin").read_bytes() != (folders[precision] / "weights.bin").read_bytes()
+        plain, smooth = (OnnxLanguageModel.open(each, "tiny", 1).score(TEXTS) for each in (folders[precision], changed))
+        for one, other in zip(plain, smooth, strict=True):
+            np.testing.assert_allclose(one.logprobs, other.logprobs, atol=allowed)
+
+
+def test_smoothing_makes_large_activations_harmless(made: tuple[Path, Any], reference: Any, tmp_path: Path) -> None:
+    weights = tiny_llama.random_weights()
+    for name, weight in weights.items():
+        # two numbers of every token are always large, and the weights that they meet small, as in a trained model
+        if "layernorm" in name:
+            weight[:2] *= 40
+        elif name.endswith(("q_proj.weight", "k_proj.weight", "v_proj.weight", "gate_proj.weight", "up_proj.weight")):
+            weight[:, :2] /= 40
+    path = tmp_path / "large.gguf"
+    tiny_llama.write_gguf(path, weights, {})
+    exact = converted(path, tmp_path / "fp32", Precision.FP32, no_smoothing(SHAPE))
+    found = find_smoothing(read_gguf(path), SHAPE, activation_sizes(exact, CORPUS))
+    packed = unpack_smoothing(pack_smoothing(found), SHAPE)
+    plain = converted(path, tmp_path / "plain", Precision.INT8, no_smoothing(SHAPE))
+    smooth = converted(path, tmp_path / "smooth", Precision.INT8, packed)
+    scores = [
+        np.concatenate([scores.logprobs for scores in OnnxLanguageModel.open(folder, "tiny", 1).score(TEXTS)])
+        for folder in (exact, plain, smooth)
+    ]
+    assert np.abs(scores[2] - scores[0]).mean() < np.abs(scores[1] - scores[0]).mean() / 3
 
 
 @pytest.mark.parametrize("precision", list(Precision))

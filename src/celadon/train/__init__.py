@@ -1,0 +1,1 @@
+"""Training: language models, and combinations of metrics fitted to ratings."""

@@ -1,0 +1,235 @@
+"""Texts with human ratings, and which of them are trained on."""
+
+from __future__ import annotations
+
+import hashlib
+import math
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import islice
+from pathlib import Path
+from typing import Any, NamedTuple, TypeAlias
+
+import numpy as np
+
+from celadon.core import FloatArray, InputError, IntArray, Sample, UsageError
+from celadon.io import Fields, TableRow, read_table_rows
+from celadon.io.fields import Resolver, RowError
+from celadon.io.judgements import DATA_SETS, load
+from celadon.io.judgements.files import text_lines
+from celadon.io.sources import STDIN, endings
+from celadon.io.values import to_json
+from celadon.meta.study_columns import Columns
+from celadon.meta.table import make_humans
+
+FEWEST_ROWS = 10
+# Where nothing is said: one row in so many is kept for the figures.
+_HELD_OUT_SHARE = 5
+_TABLE_FORMATS = ("jsonl", "csv", "tsv", "parquet")
+_COLA = "cola"
+_COLA_CELLS = 4
+
+# Called with how many texts are done, and of how many.
+Progress: TypeAlias = Callable[[int, int], None]
+
+
+def quiet(done: int, total: int) -> None:
+    """Show nothing."""
+
+
+@dataclass(frozen=True, eq=False)
+class RatedTexts:
+    """A table of texts with a rating.
+
+    Attributes
+    ----------
+    path
+        Where it was read from.
+    rating
+        The name of the rating.
+    values
+        The rating of each row; NaN where it has none.
+    rows
+        The rows as they are in the table.
+    columns
+        The same by column.
+    fields
+        Which column is what.
+    cells
+        Whether all values are strings, as in CSV.
+    """
+
+    path: str
+    rating: str
+    values: FloatArray
+    rows: tuple[TableRow, ...]
+    columns: Columns
+    fields: Fields
+    cells: bool
+
+    @property
+    def name(self) -> str:
+        """The file without its folders."""
+        return "standard input" if self.path == STDIN else Path(self.path).name
+
+    @property
+    def sha256(self) -> str:
+        """Of all rows, as JSON lines, in their order; compressing the file does not change it."""
+        digest = hashlib.sha256()
+        for row in self.rows:
+            digest.update(to_json(row) + b"\n")
+        return digest.hexdigest()
+
+    def samples(self, rows: IntArray) -> tuple[Sample, ...]:
+        """Some of the rows as samples.
+
+        Raises
+        ------
+        InputError
+            A row has no text, or something else in its place.
+        """
+        resolver = Resolver(self.fields)
+        found = []
+        for at in rows.tolist():
+            row = self.rows[at]
+            plan = resolver.plan(tuple(row), cells=self.cells)
+            try:
+                problem = resolver.missing(plan, row)
+                values = plan.read(row)
+            except RowError as error:
+                problem = str(error)
+            if problem:
+                raise InputError(f"{row.origin}: {problem}")
+            found.append(Sample(*values, extra=row, origin=row.origin))
+        return tuple(found)
+
+
+def read_ratings(
+    path: str,
+    rating: str | None,
+    *,
+    format: str | None = None,  # noqa: A002
+    fields: Fields | None = None,
+) -> RatedTexts:
+    """Read texts with ratings.
+
+    Parameters
+    ----------
+    path
+        A table (JSONL, CSV, TSV, Parquet; - for the standard input), or the files of a known data set.
+    rating
+        The column of the rating, found as ``celadon meta`` finds it; may be None for a data set with one rating.
+    format
+        A format of tables, or the name of a data set of :data:`celadon.io.judgements.DATA_SETS`; by default the ending
+        tells, and a TSV file without a header that looks like CoLA is read as such.
+    fields
+        Which column is the text, the references, the source.
+
+    Raises
+    ------
+    InputError
+        The file cannot be read, or has no such rating.
+    UsageError
+        The format is unknown, or no rating was named.
+    """
+    known = format if format in DATA_SETS else _COLA if format is None and _looks_like_cola(path) else None
+    if known is None and format is not None and format not in _TABLE_FORMATS:
+        raise UsageError(
+            f"unknown format {format!r}; the formats are {', '.join(_TABLE_FORMATS)}, "
+            f"the data sets {', '.join(DATA_SETS)}"
+        )
+    if rating is None and known is not None and len(DATA_SETS[known].dimensions) == 1:
+        rating = DATA_SETS[known].dimensions[0]
+    if rating is None:
+        offered = f", one of {', '.join(DATA_SETS[known].dimensions)}" if known else ""
+        raise UsageError(f"no rating: name the column of human scores with --rating{offered}")
+    read = read_table_rows(path, format=format) if known is None else _judgements(known, path)
+    rows = tuple(read)
+    return RatedTexts(
+        path=path,
+        rating=rating,
+        values=make_humans(rows, [rating])[rating],
+        rows=rows,
+        columns=Columns(rows),
+        fields=fields or Fields(),
+        cells=known is None and _has_cells(path, format),
+    )
+
+
+def _judgements(name: str, path: str) -> Iterator[TableRow]:
+    for row in load(name, path):
+        yield TableRow(row, path, f"{path}: {row['id']}")
+
+
+def _has_cells(path: str, format: str | None) -> bool:  # noqa: A002
+    # of the standard input only objects in lines have values that are no strings
+    return (format or endings(path)[0].removeprefix(".")) in ("csv", "tsv")
+
+
+def _looks_like_cola(path: str) -> bool:
+    """Whether a file has no header but at once a source, a label, a mark and a sentence."""
+    if path == STDIN or endings(path)[0] != ".tsv" or not Path(path).is_file():
+        return False
+    first = [line.split("\t") for _, line in islice(text_lines(path), 1)]
+    return bool(first) and len(first[0]) == _COLA_CELLS and first[0][1] in ("0", "1")
+
+
+class Split(NamedTuple):
+    """Which rows are trained on, and which are kept for the figures."""
+
+    training: IntArray
+    held_out: IntArray
+
+
+def split_rows(rows: int, *, train: int | None = None, hold_out: int | None = None, seed: int = 0) -> Split:
+    """Shuffle rows and part them.
+
+    Parameters
+    ----------
+    rows
+        How many there are.
+    train, hold_out
+        How many to train on, the rest being held out, or the other way round; one fifth is held out by default.
+    seed
+        The same seed gives the same parts.
+
+    Raises
+    ------
+    UsageError
+        There are not enough rows.
+    """
+    held = rows // _HELD_OUT_SHARE if hold_out is None else hold_out
+    training = rows - held if train is None else train
+    if training > rows or held > rows:
+        raise UsageError(f"there are {rows:,} usable rows; {max(training, held):,} were asked for")
+    if training < FEWEST_ROWS:
+        raise UsageError(f"{training:,} of {rows:,} usable rows would be trained on; at least {FEWEST_ROWS} are needed")
+    order = np.random.default_rng(seed).permutation(rows)
+    return Split(order[:training], order[training:])
+
+
+def in_pieces(total: int, size: int, progress: Progress) -> Iterator[slice]:
+    """Stretches of at most ``size`` rows; says after each how far it got."""
+    for start in range(0, total, size):
+        yield slice(start, min(start + size, total))
+        progress(min(start + size, total), total)
+
+
+def check_rated(table: RatedTexts, usable: int, reasons: Sequence[str]) -> None:
+    """Complain where too few rows can be used, with the first reason."""
+    if usable >= FEWEST_ROWS:
+        return
+    rated = int(np.isfinite(table.values).sum())
+    why = f" (for example {reasons[0]})" if reasons else ""
+    raise InputError(
+        f"{table.path}: {usable} of {len(table.rows)} rows can be used: {rated} have the rating {table.rating!r}, and "
+        f"{rated - usable} of these lack something else{why}; at least {FEWEST_ROWS} are needed"
+    )
+
+
+def as_object(figure: Any) -> dict[str, Any]:
+    """A named tuple of figures as a JSON object; null for what does not exist."""
+    return {
+        key: None if isinstance(value, float) and math.isnan(value) else value
+        for key, value in figure._asdict().items()
+    }
