@@ -18,6 +18,7 @@ check:
 
 bench: setup
 	$(PYTHON) benchmarks/overlap.py
+	$(PYTHON) benchmarks/redundancy.py
 	$(PYTHON) benchmarks/startup.py
 
 format:

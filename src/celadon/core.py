@@ -252,7 +252,9 @@ class Metric(ABC):
         """How the score was made, in one line that two people can compare."""
         from celadon import __version__
 
-        facts = [f"{key}:{option_text(value)}" for key, value in {**self.options, **self.details()}.items()]
+        told = {**self.options, **self.details()}
+        # the bar between facts must not stand in one, as it does in <|endoftext|>
+        facts = [f"{key}:{option_text(value).replace('|', '%7C')}" for key, value in told.items()]
         return "|".join([self.info.name, *facts, *self.models(), f"celadon:{__version__}"])
 
     def compute(

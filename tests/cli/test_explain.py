@@ -102,3 +102,10 @@ def test_without_a_reference_slor_explains() -> None:
     assert done.returncode == 0, done.stderr
     assert done.stdout.startswith("slor: ")
     assert "least expected:" in done.stdout
+
+
+def test_a_metric_relative_to_a_set_says_that_one_text_is_none() -> None:
+    done = celadon("explain", "The cat sat on the mat.", "--reference", "A cat sat on a mat.", "-m", "rouge_lm")
+    assert done.returncode == 0
+    assert "how a text stands in a set" in done.stdout
+    assert "rougeL 0.6667" in done.stdout

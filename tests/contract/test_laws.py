@@ -192,7 +192,8 @@ class TestLaws:
         metric = load(name)
         generator = random.Random(5)
         long = " ".join(f"{generator.choice(SENTENCES)[0]} {number}." for number in range(120))
-        result = scores(metric, [sample(long, [long]), sample(f"{long} unrelated tail end words here", [long])])
+        longer = f"{long} unrelated tail end words here. {SENTENCES[0][0]}"
+        result = scores(metric, [sample(long, [long]), sample(longer, [long])])
         check_shape(metric, result, 2)
         columns = [result.values, *result.parts.values()]
         assert any(column[0] != column[1] for column in columns)

@@ -137,7 +137,7 @@ BREAKAGES: dict[str, tuple[Callable[[Path], object], str]] = {
         lambda folder: (folder / "model.json").write_text('{"format": "celadon-lm/1", "kind": "ngram"}'),
         "onnx is expected",
     ),
-    "no tokenizer": (lambda folder: (folder / "tokenizer.json").unlink(), r"tokenizer\.json: cannot be loaded"),
+    "no tokenizer": (lambda folder: (folder / "tokenizer.json").unlink(), r"tokenizer\.json: there is no such file"),
     "a bad tokenizer": (lambda folder: (folder / "tokenizer.json").write_text("{}"), r"tokenizer\.json: cannot be"),
     "no unigrams": (lambda folder: (folder / "unigrams.npy").unlink(), r"unigrams\.npy: cannot be loaded"),
     "short unigrams": (lambda folder: np.save(folder / "unigrams.npy", np.zeros(3)), r"unigrams\.npy: is no unigram"),

@@ -13,9 +13,10 @@ import pytest
 
 from celadon.core import InputError, UsageError
 from celadon.models.onnx_lm import OnnxLanguageModel
+from celadon.models.quantisation import quantise_rows
 from celadon.models.smollm2 import convert
 from celadon.models.smollm2.conversion import write_folder
-from celadon.models.smollm2.filling import quantise_rows, shape_of
+from celadon.models.smollm2.filling import shape_of
 from celadon.models.smollm2.gguf import read_gguf
 from celadon.models.smollm2.layout import SMOLLM2, Precision
 from celadon.models.smollm2.smoothing import Smoothing, no_smoothing, pack_smoothing, smoothing_size, unpack_smoothing

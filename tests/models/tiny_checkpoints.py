@@ -18,7 +18,7 @@ except ImportError:
         raise
     pytest.skip("transformers is not installed; install it with: celadon install hf", allow_module_level=True)
 
-__all__ = ["CORPUS", "make_checkpoints", "network", "torch", "transformers"]
+__all__ = ["CORPUS", "make_checkpoints", "make_heads", "network", "torch", "transformers"]
 
 CORPUS = [
     "The council of the town approved the new bridge on Tuesday after a long debate.",
@@ -51,7 +51,7 @@ def word_pieces() -> Any:
     trainer = tokenizers.trainers.WordPieceTrainer(vocab_size=110, special_tokens=special, show_progress=False)
     tokenizer.train_from_iterator(CORPUS, trainer)
     tokenizer.post_processor = tokenizers.processors.TemplateProcessing(
-        single="[CLS] $A [SEP]", special_tokens=[("[CLS]", 2), ("[SEP]", 3)]
+        single="[CLS] $A [SEP]", pair="[CLS] $A [SEP] $B:1 [SEP]:1", special_tokens=[("[CLS]", 2), ("[SEP]", 3)]
     )
     names = {f"{name}_token": f"[{name.upper()}]" for name in ("pad", "unk", "cls", "sep", "mask")}
     return transformers.PreTrainedTokenizerFast(tokenizer_object=tokenizer, **names)
@@ -65,6 +65,17 @@ def roberta_pieces() -> Any:
         tokenizer_object=backend,
         **{"bos_token": "<s>", "cls_token": "<s>", "pad_token": "<pad>", "eos_token": "</s>", "sep_token": "</s>"},
         mask_token="<mask>",
+    )
+
+
+def xlnet_pieces() -> Any:
+    """Marks after the text only, the last of them in a part of its own."""
+    backend = byte_pieces(unk_token="<unk>", sep_token="<sep>", cls_token="<cls>").backend_tokenizer
+    backend.post_processor = tokenizers.processors.TemplateProcessing(
+        single="$A <sep> <cls>:2", special_tokens=[("<sep>", 1), ("<cls>", 2)]
+    )
+    return transformers.PreTrainedTokenizerFast(
+        tokenizer_object=backend, unk_token="<unk>", sep_token="<sep>", cls_token="<cls>"
     )
 
 
@@ -107,6 +118,29 @@ def make_checkpoints(root: Path) -> dict[str, Path]:
         "bert": save(root / "bert", transformers.BertForMaskedLM(bert), word_pieces()),
         "roberta": save(root / "roberta", transformers.RobertaForMaskedLM(roberta), roberta_pieces()),
     }
+
+
+def make_heads(root: Path) -> dict[str, Path]:
+    """Save classifiers of two labels and an ALBERT with its order head, each in a folder of its own."""
+    torch.manual_seed(23)
+    # wider weights than usual, so that two texts are judged far apart
+    wide = {"initializer_range": 0.06}
+    sizes = {"hidden_size": 32, "intermediate_size": 64, "num_hidden_layers": 2, "num_attention_heads": 2, **wide}
+    bert = transformers.BertConfig(vocab_size=110, max_position_embeddings=48, **sizes)
+    roberta = transformers.RobertaConfig(vocab_size=400, max_position_embeddings=50, type_vocab_size=1, **sizes)
+    gpt2 = transformers.GPT2Config(
+        vocab_size=400, n_embd=32, n_layer=2, n_head=2, n_positions=64, bos_token_id=0, eos_token_id=0, **wide
+    )
+    xlnet = transformers.XLNetConfig(vocab_size=400, d_model=32, n_layer=2, n_head=2, d_inner=64, **wide)
+    albert = transformers.AlbertConfig(vocab_size=110, embedding_size=16, max_position_embeddings=48, **sizes)
+    classifiers = {
+        "bert": (transformers.BertForSequenceClassification(bert), word_pieces()),
+        "roberta": (transformers.RobertaForSequenceClassification(roberta), roberta_pieces()),
+        "gpt2": (transformers.GPT2ForSequenceClassification(gpt2), byte_pieces(eos_token="<|end|>")),
+        "xlnet": (transformers.XLNetForSequenceClassification(xlnet), xlnet_pieces()),
+        "albert": (transformers.AlbertForPreTraining(albert), word_pieces()),
+    }
+    return {name: save(root / name, model, tokenizer) for name, (model, tokenizer) in classifiers.items()}
 
 
 def network(folder: Path, masked: bool) -> tuple[Any, Any]:

@@ -7,13 +7,18 @@ import os
 import shutil
 import subprocess
 import sys
+import sysconfig
 from collections.abc import Sequence
+from pathlib import Path
 
 # Debian packages that an extra needs beside its Python packages
 DEBIAN = {
     "wordnet": ("wordnet-base",),
     "test": ("chromium", "wordnet-base"),
 }
+
+# Extras with a Python package that is compiled where it is installed
+COMPILED = frozenset({"ngram"})
 
 
 def configure(command: argparse.ArgumentParser) -> None:
@@ -36,6 +41,8 @@ def run(arguments: argparse.Namespace) -> int:
         raise UsageError(f"unknown extra {unknown[0]!r}; known: {', '.join(known)}")
     requirements = list(dict.fromkeys(r for name in arguments.extras for r in known[name]))
     packages = list(dict.fromkeys(p for name in arguments.extras for p in DEBIAN.get(name, ())))
+    if COMPILED.intersection(arguments.extras) and (absent := _absent_compiler()):
+        _install_debian(absent)
     if requirements:
         done = subprocess.run(_python_installer(requirements), check=False)
         if done.returncode:
@@ -57,6 +64,16 @@ def extras() -> dict[str, list[str]]:
         for name, requirements in found.items():
             if f"extra == '{name}'" in marker.replace('"', "'"):
                 requirements.append(requirement.strip())
+    return found
+
+
+def _absent_compiler() -> list[str]:
+    """What is missing, in Debian's words, to compile a Python package."""
+    found = []
+    if not any(shutil.which(name) for name in ("c++", "g++", "clang++")):
+        found.append("g++")
+    if not Path(sysconfig.get_path("include"), "Python.h").is_file():
+        found.append("python3-dev")
     return found
 
 

@@ -265,7 +265,9 @@ class _Outputs:
         self.writer: Writer | None = None
         if job.output is not None:
             parts = [f"{metric.spec}.{part}" for metric in metrics for part in metric.info.parts]
-            self.writer = stack.enter_context(open_writer(job.output, [*(m.spec for m in metrics), *parts]))
+            # a part of one metric may be a metric of its own, and both asked for
+            columns = dict.fromkeys([*(metric.spec for metric in metrics), *parts])
+            self.writer = stack.enter_context(open_writer(job.output, list(columns)))
         self.begin(metrics)
 
     def begin(self, metrics: Sequence[Metric]) -> None:

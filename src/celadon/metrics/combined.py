@@ -27,7 +27,7 @@ from celadon.core import (
     UsageError,
 )
 from celadon.io.combination_file import Combination, Feature, read_combination
-from celadon.metrics.registry import load, names
+from celadon.metrics.registry import load, named_part, names
 
 NAME = "combined"
 _COMBINING = (NAME, "formula")
@@ -50,24 +50,22 @@ def computed_feature(name: str) -> Computed | None:
     UsageError
         It is a metric, but one that cannot be part of a combination, or its options or its part are wrong.
     """
-    bracket = name.rfind("]") + 1
-    head, _, part = name[bracket:].partition(".")
-    spec = name[:bracket] + head
-    base = spec.partition("[")[0]
-    if (bracket and head) or base not in names():
+    found = named_part(name)
+    base = found.spec.partition("[")[0] if found else ""
+    if found is None or base not in names():
         return None
     if base in _COMBINING:
         raise UsageError(f"{name}: a combination cannot be made of combinations and formulas; name their metrics")
-    metric = load(spec)
+    metric = load(found.spec)
     if isinstance(metric, SetRelativeMetric) and metric.fitted is None:
         raise UsageError(
             f"{name}: is relative to the set of texts that is scored, so that it says nothing of a single text; "
             "name the metrics that it is made of"
         )
-    if "." in name[bracket:] and part not in metric.info.parts:
+    if found.part is not None and found.part not in metric.info.parts:
         known = ", ".join(metric.info.parts) or "none"
-        raise UsageError(f"{name}: {metric.spec} has no part {part!r}; its parts are {known}")
-    return Computed(metric, part or None)
+        raise UsageError(f"{name}: {metric.spec} has no part {found.part!r}; its parts are {known}")
+    return Computed(metric, found.part)
 
 
 def predict(combination: Combination, rows: FloatArray) -> FloatArray:

@@ -28,7 +28,7 @@ from celadon.core import (
     UsageError,
 )
 from celadon.io.formula_file import FormulaFile, read_formula
-from celadon.metrics.registry import load
+from celadon.metrics.registry import load, named_part
 
 NAME = "formula"
 
@@ -139,15 +139,12 @@ class Formula(Metric):
 
 
 def _term(path: str, name: str, coefficient: float) -> Term:
-    """Tell the metric from the part: the first dot outside of brackets."""
-    bracket = name.rfind("]") + 1
-    head, _, part = name[bracket:].partition(".")
-    metric = name[:bracket] + head
-    if not metric or (bracket and head) or ("." in name[bracket:] and not part):
+    found = named_part(name)
+    if found is None:
         raise InputError(f"{path}: the term {name!r} is no metric and no part of one (metric.part)")
-    if metric.partition("[")[0] == NAME:
+    if found.spec.partition("[")[0] == NAME:
         raise InputError(f"{path}: the term {name!r}: a formula cannot be made of formulas")
-    return Term(name, coefficient, metric, part or None)
+    return Term(name, coefficient, found.spec, found.part)
 
 
 def _written(formula: FormulaFile) -> str:

@@ -6,7 +6,7 @@ import dataclasses
 from collections.abc import Iterable
 from difflib import get_close_matches
 from importlib import import_module
-from typing import Any, get_args, get_type_hints
+from typing import Any, NamedTuple, get_args, get_type_hints
 
 from celadon.core import Metric, UsageError
 
@@ -43,6 +43,8 @@ _OURS = {
     "nce": "likelihood:Nce",
     "ppl": "likelihood:Ppl",
     "pll": "likelihood:Pll",
+    "gruen.redundancy": "gruen.redundancy:GruenRedundancy",
+    "gruen.focus": "gruen.focus:GruenFocus",
     "formula": "formula:Formula",
     "combined": "combined:Combined",
 }
@@ -61,6 +63,33 @@ def _installed() -> dict[str, Any]:
     from importlib.metadata import entry_points
 
     return {point.name: point for point in entry_points(group=ENTRY_POINTS)}
+
+
+class NamedPart(NamedTuple):
+    """A metric in its notation, and one of its parts; None for the metric itself."""
+
+    spec: str
+    part: str | None
+
+
+def named_part(name: str) -> NamedPart | None:
+    """Tell a metric from a part of it: ``slor[context=document].worst``, ``gruen.redundancy.pairs``.
+
+    Of a name with dots, the longest beginning that is a metric is it, so that ``gruen.redundancy`` is one and not
+    a part of ``gruen``. None where the name can be neither.
+    """
+    close = name.rfind("]") + 1
+    if close:
+        rest = name[close:]
+        if rest and not (rest.startswith(".") and len(rest) > 1):
+            return None
+        return NamedPart(name[:close], rest[1:] or None)
+    known = frozenset(names())
+    dots = [at for at, character in enumerate(name) if character == "."]
+    longest = next((at for at in (len(name), *reversed(dots)) if name[:at] in known), dots[0] if dots else len(name))
+    if not name[:longest] or longest == len(name) - 1:
+        return None
+    return NamedPart(name[:longest], name[longest + 1 :] or None)
 
 
 def metric_class(name: str) -> type[Metric]:

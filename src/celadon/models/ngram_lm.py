@@ -18,6 +18,7 @@ import numpy.typing as npt
 from celadon.core import InputError, MissingExtraError
 from celadon.io.values import mend_surrogates
 from celadon.models.language_model import LanguageModel, TokenScores
+from celadon.models.model_files import load_tokenizer
 from celadon.models.ngram_tables import NgramTables, load_array, load_tables
 
 if TYPE_CHECKING:
@@ -286,23 +287,6 @@ def _described(path: Path) -> dict[str, Any]:
         if type(description.get(key)) is not int or description[key] < (key == "order"):
             raise InputError(f"{path}: {key!r} is {description.get(key)!r}, not a number that can be")
     return description
-
-
-def load_tokenizer(path: Path) -> Tokenizer:
-    """Read a tokenizer, which will neither cut nor pad nor look for marks in a text."""
-    from tokenizers import Tokenizer
-
-    if not path.is_file():
-        raise InputError(f"{path}: there is no such file")
-    try:
-        tokenizer = Tokenizer.from_file(str(path))
-    except Exception as error:  # noqa: BLE001 - tokenizers raises nothing more exact
-        raise InputError(f"{path}: cannot be read as a tokenizer: {error}") from None
-    tokenizer.no_truncation()
-    tokenizer.no_padding()
-    # "[BOS]" in a text is what a reader sees, not the mark
-    tokenizer.encode_special_tokens = True
-    return tokenizer
 
 
 def _file_digest(path: Path) -> str:

@@ -2,26 +2,21 @@
 
 from __future__ import annotations
 
-import hashlib
-import json
-from collections.abc import Iterable, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
-from celadon.core import FloatArray, InputError, IntArray, UsageError
+from celadon.core import FloatArray, InputError, IntArray
 from celadon.io.values import mend_surrogates
 from celadon.models.language_model import TokenScores
+from celadon.models.model_files import files_digest, load_json, load_session, load_table, load_tokenizer
 from celadon.models.windows import Window, plan_batches, plan_windows
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from onnxruntime import InferenceSession
     from tokenizers import Tokenizer
 
@@ -30,8 +25,7 @@ FORMAT = "celadon-lm/1"
 _BATCH_POSITIONS = 2048
 # Texts whose tokens are held at once.
 _TEXTS_AT_ONCE = 8192
-_WEIGHTS = ("*.onnx", "*.bin")
-_SCORING = ("tokenizer.json", "unigrams.npy")
+_SCORING = ("*.onnx", "*.bin", "tokenizer.json", "unigrams.npy")
 
 
 @dataclass(frozen=True)
@@ -125,12 +119,10 @@ class OnnxLanguageModel:
         threads
             How many threads score; None takes one per core.
         """
-        if threads is not None and threads < 1:
-            raise UsageError(f"{threads} threads are too few; take 1 or more")
         description = read_description(folder)
-        tokenizer = _load_tokenizer(folder / "tokenizer.json")
+        tokenizer = load_tokenizer(folder / "tokenizer.json")
         unigrams = _load_unigrams(folder / "unigrams.npy", tokenizer)
-        session = _load_session(folder / "model.onnx", threads)
+        session = load_session(folder / "model.onnx", threads, {"ids", "where"}, {"logprobs"}, "language model")
         return cls(folder, name, description, session, tokenizer, unigrams)
 
     @property
@@ -141,7 +133,7 @@ class OnnxLanguageModel:
     @cached_property
     def digest(self) -> str:
         """The sha256 over the names and hashes of the weights, the tokenizer and the unigram table."""
-        return folder_digest(self._folder)
+        return files_digest(self._folder, _SCORING)
 
     @property
     def facts(self) -> Mapping[str, str]:
@@ -220,12 +212,7 @@ def _skip_space(text: str, start: int, end: int) -> int:
 def read_description(folder: Path) -> Description:
     """Read ``model.json``; a message names what is wrong there."""
     path = folder / "model.json"
-    try:
-        raw: Any = json.loads(path.read_bytes())
-    except OSError as error:
-        raise InputError(f"{path}: cannot be read: {error.strerror or error}") from error
-    except ValueError as error:
-        raise InputError(f"{path}: is not JSON: {error}") from error
+    raw = load_json(path)
     try:
         if raw["format"] != FORMAT or raw["kind"] != "onnx":
             raise InputError(f"{path}: is {raw['format']}, {raw['kind']}; {FORMAT}, onnx is expected")
@@ -251,81 +238,9 @@ def _optional_id(value: Any) -> int | None:
     return None if value is None else int(value)
 
 
-def folder_digest(folder: Path) -> str:
-    """Return the sha256 over the sorted lines ``name:sha256`` of all files that scores depend on.
-
-    The hashes are taken from ``manifest.json`` where the folder has one, which the store keeps true.
-    """
-    names = {path.name for pattern in _WEIGHTS for path in folder.glob(pattern)}
-    names |= {name for name in _SCORING if (folder / name).is_file()}
-    known = _manifest_hashes(folder / "manifest.json")
-    with _reading(folder):
-        lines = [f"{name}:{known.get(name) or _sha256(folder / name)}" for name in sorted(names)]
-    return hashlib.sha256("\n".join(lines).encode()).hexdigest()
-
-
-def _manifest_hashes(path: Path) -> dict[str, str]:
-    try:
-        files = json.loads(path.read_bytes())["files"]
-        return {str(name): str(facts["sha256"]) for name, facts in files.items()}
-    except (OSError, ValueError, KeyError, TypeError, AttributeError):
-        return {}
-
-
-def _sha256(path: Path) -> str:
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
-
-
-@contextmanager
-def _reading(path: Path) -> Iterator[None]:
-    """Turn whatever a library says of a file into one line for the user."""
-    try:
-        yield
-    except (InputError, MemoryError):
-        raise
-    # tokenizers raises a bare Exception, ONNX Runtime several kinds of its own
-    except Exception as error:
-        reason = " ".join(str(error).split())[:300]
-        raise InputError(f"{path}: cannot be loaded; fetch or train the model again ({reason})") from error
-
-
-def _load_tokenizer(path: Path) -> Tokenizer:
-    from tokenizers import Tokenizer
-
-    with _reading(path):
-        tokenizer = Tokenizer.from_str(path.read_text(encoding="utf-8"))
-    tokenizer.no_truncation()
-    tokenizer.no_padding()
-    # "<|endoftext|>" in a text is what a reader sees there, not the end of it
-    tokenizer.encode_special_tokens = True
-    return tokenizer
-
-
 def _load_unigrams(path: Path, tokenizer: Tokenizer) -> FloatArray:
-    with _reading(path):
-        table: npt.NDArray[Any] = np.load(path, allow_pickle=False)
+    table = load_table(path)
     size = tokenizer.get_vocab_size()
     if table.ndim != 1 or len(table) < size or table.dtype.kind != "f" or not np.isfinite(table).all():
         raise InputError(f"{path}: is no unigram table of {size:,} finite numbers; fetch or train the model again")
     return np.asarray(table, dtype=np.float64)
-
-
-def _load_session(path: Path, threads: int | None) -> InferenceSession:
-    import onnxruntime
-
-    options = onnxruntime.SessionOptions()
-    options.intra_op_num_threads = threads or 0
-    options.inter_op_num_threads = 1
-    options.use_deterministic_compute = True
-    options.log_severity_level = 3
-    with _reading(path):
-        session = onnxruntime.InferenceSession(str(path), options, providers=["CPUExecutionProvider"])
-        _check_names(path, "inputs", [item.name for item in session.get_inputs()], {"ids", "where"})
-        _check_names(path, "outputs", [item.name for item in session.get_outputs()], {"logprobs"})
-    return session
-
-
-def _check_names(path: Path, what: str, found: Iterable[str], wanted: set[str]) -> None:
-    if set(found) != wanted:
-        raise InputError(f"{path}: its {what} are not {' and '.join(sorted(wanted))}; it is no language model of ours")

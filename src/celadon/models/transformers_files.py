@@ -68,13 +68,19 @@ def _file_digest(path: str, size: int, changed: int) -> str:
 
 
 def find_checkpoint(name: str) -> Checkpoint:
-    """Find a checkpoint by its folder or by its name on the hub, fetching it where that is allowed.
+    """Find a language model by its folder or by its name on the hub, fetching it where that is allowed.
 
     Parameters
     ----------
     name
         A folder, or a name such as ``gpt2`` or ``HuggingFaceTB/SmolLM2-135M``.
     """
+    folder = find_folder(name)
+    return Checkpoint(name, folder, _is_masked(_read_json(folder / "config.json", name), name))
+
+
+def find_folder(name: str) -> Path:
+    """Return where the files of a checkpoint of any kind are, fetching them where that is allowed."""
     folder = Path(name).expanduser()
     if not folder.is_dir():
         if folder.is_absolute() or name.startswith((".", "~")):
@@ -86,7 +92,8 @@ def find_checkpoint(name: str) -> Checkpoint:
         raise InputError(f"{name}: {_no_weights(folder)}")
     if not _tokenizer_files(folder):
         raise InputError(f"{name}: there is no tokenizer (tokenizer.json) beside the weights")
-    return Checkpoint(name, folder, _is_masked(config, name))
+    # absolute, since a digest may be taken once the process has gone elsewhere
+    return folder.absolute()
 
 
 def _is_offline() -> bool:
@@ -181,8 +188,8 @@ def _is_masked(config: Mapping[str, Any], name: str) -> bool:
     except ImportError:
         raise MissingExtraError("transformers", "hf") from None
     stated = config.get("architectures") or []
-    causal = _class_names(modeling_auto.MODEL_FOR_CAUSAL_LM_MAPPING_NAMES)
-    masked = _class_names(modeling_auto.MODEL_FOR_MASKED_LM_MAPPING_NAMES)
+    causal = class_names(modeling_auto.MODEL_FOR_CAUSAL_LM_MAPPING_NAMES)
+    masked = class_names(modeling_auto.MODEL_FOR_MASKED_LM_MAPPING_NAMES)
     # BertForPreTraining and its like hold a head for masked tokens beside another; whether they do is seen on loading
     masked |= {f"{known.removesuffix('MaskedLM')}PreTraining" for known in masked if known.endswith("ForMaskedLM")}
     fills_in = any(architecture in masked for architecture in stated)
@@ -193,6 +200,7 @@ def _is_masked(config: Mapping[str, Any], name: str) -> bool:
     return fills_in and not (reads_on and (config.get("is_decoder") or config.get("causal")))
 
 
-def _class_names(mapping: Mapping[str, str | tuple[str, ...]]) -> set[str]:
+def class_names(mapping: Mapping[str, str | tuple[str, ...]]) -> set[str]:
+    """Return the classes that a mapping of transformers leads to."""
     values = mapping.values()
     return {name for value in values for name in ([value] if isinstance(value, str) else value)}

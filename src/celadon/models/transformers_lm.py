@@ -96,7 +96,7 @@ class TransformersLanguageModel:
             For a masked model: whether the later pieces of a word are masked while an earlier one is scored.
         """
         checkpoint = find_checkpoint(str(name_or_folder))
-        tokenizer, marks, pad_id = _load_tokenizer(checkpoint)
+        tokenizer, marks, pad_id = load_tokenizer(checkpoint)
         return cls(checkpoint, load_network(checkpoint, pad_id, threads), tokenizer, marks, within_word)
 
     @property
@@ -252,7 +252,7 @@ def _read_unigrams(path: Path, sizes: tuple[int, int]) -> FloatArray:
     return np.asarray(table, dtype=np.float64)
 
 
-def _load_tokenizer(checkpoint: Checkpoint) -> tuple[Tokenizer, Marks, int]:
+def load_tokenizer(checkpoint: Checkpoint) -> tuple[Tokenizer, Marks, int]:
     """Return the tokenizer, its special tokens, and the id to fill up short rows with."""
     try:
         from tokenizers import Tokenizer

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -63,13 +64,7 @@ class Network:
     @property
     def window(self) -> int:
         """The most ids that one row may have."""
-        stated = getattr(self._model.config.get_text_config(), "max_position_embeddings", None)
-        longest = min(int(stated), _LONGEST_WINDOW) if stated and stated > 0 else _LONGEST_WINDOW
-        for name, module in self._model.named_modules():
-            # RoBERTa and its kin count positions from just after the padding's id
-            if name.endswith("position_embeddings") and getattr(module, "padding_idx", None) is not None:
-                longest = min(longest, int(module.num_embeddings) - int(module.padding_idx) - 1)
-        return longest
+        return window_of(self._model)
 
     def logprobs(self, lengths: Sequence[int], make_row: Callable[[int], Row], slots: int) -> FloatArray:
         """Run rows in batches of like length.
@@ -163,27 +158,59 @@ class Network:
         return not torch.allclose(one, other, atol=1e-3, rtol=1e-3)
 
 
-def load_network(checkpoint: Checkpoint, pad_id: int, threads: int | None) -> Network:
-    """Load the weights of a checkpoint; refused where some are missing or the model cannot be what it says."""
+def window_of(model: Any) -> int:
+    """Return the most ids that one row of a model of transformers may have."""
+    stated = getattr(model.config.get_text_config(), "max_position_embeddings", None)
+    longest = min(int(stated), _LONGEST_WINDOW) if stated and stated > 0 else _LONGEST_WINDOW
+    for name, module in model.named_modules():
+        # RoBERTa and its kin count positions from just after the padding's id
+        if name.endswith("position_embeddings") and getattr(module, "padding_idx", None) is not None:
+            longest = min(longest, int(module.num_embeddings) - int(module.padding_idx) - 1)
+    return longest
+
+
+def load_model(name: str, folder: Path, kind: str, head: str, idle: str = "") -> Any:
+    """Load a model in float32, ready to be run; refused where weights of it are missing.
+
+    Parameters
+    ----------
+    name
+        What it is called in messages.
+    folder
+        Where its files are.
+    kind
+        The class of transformers that loads it.
+    head
+        What its head does, for messages.
+    idle
+        How the names of weights begin that are not used, and so may be missing; empty where all are.
+    """
     try:
         import torch
         import transformers
     except ImportError:
         raise MissingExtraError("transformers", "hf") from None
-    kind: Any = transformers.AutoModelForMaskedLM if checkpoint.masked else transformers.AutoModelForCausalLM
     width = "dtype" if int(transformers.__version__.partition(".")[0]) >= 5 else "torch_dtype"
     options: dict[str, Any] = {width: torch.float32, "output_loading_info": True, "local_files_only": True}
-    with quiet_transformers(), torch_failures(checkpoint.name):
-        model, info = kind.from_pretrained(
-            str(checkpoint.folder), use_safetensors=True, trust_remote_code=False, **options
+    with quiet_transformers(), torch_failures(name):
+        model, info = getattr(transformers, kind).from_pretrained(
+            str(folder), use_safetensors=True, trust_remote_code=False, **options
         )
-    if missing := sorted(info["missing_keys"]):
+    if missing := sorted(key for key in info["missing_keys"] if not (idle and key.startswith(idle))):
         raise InputError(
-            f"{checkpoint.name}: the weights lack {missing[0]}"
+            f"{name}: the weights lack {missing[0]}"
             + (f" and {len(missing) - 1} more" if missing[1:] else "")
-            + ", so the model could only guess; it was saved without its language model's head"
+            + f", so the model could only guess: it was saved without its {head}, as some copies on the hub are; "
+            f"name a copy that was saved as {kind.removeprefix('AutoModel')} with it"
         )
     model.config.use_cache = False
+    return model.eval()
+
+
+def load_network(checkpoint: Checkpoint, pad_id: int, threads: int | None) -> Network:
+    """Load the weights of a language model; refused where some are missing or it cannot be what it says."""
+    kind = "AutoModelForMaskedLM" if checkpoint.masked else "AutoModelForCausalLM"
+    model = load_model(checkpoint.name, checkpoint.folder, kind, "language model's head")
     with torch_failures(checkpoint.name):
         network = Network(model, checkpoint.masked, pad_id, threads)
         if not checkpoint.masked and network.looks_ahead():

@@ -57,12 +57,13 @@ class Plan:
 
     def batches(self, skip: int = 0) -> Iterator[Padded]:
         """Yield batches without end, epoch after epoch, from the batch numbered ``skip`` on."""
-        return (self.padded(rows) for rows in islice(self._rows(), skip, None))
+        lengths = np.minimum(self.sentences.lengths, self.longest) + 1
+        return (self.padded(rows) for rows in islice(batches_of(lengths, self.tokens, self.seed), skip, None))
 
     def in_order(self) -> Iterator[Padded]:
         """Yield every sentence once, by length: for measuring."""
-        order = np.argsort(self.sentences.lengths, kind="stable")
-        return (self.padded(rows) for rows in self._grouped(order))
+        lengths = np.minimum(self.sentences.lengths, self.longest) + 1
+        return (self.padded(rows) for rows in _grouped(np.argsort(lengths, kind="stable"), lengths, self.tokens))
 
     def padded(self, rows: IntArray) -> Padded:
         """The batch of these sentences."""
@@ -81,23 +82,35 @@ class Plan:
                 targets[length, column] = self.end
         return Padded(inputs, targets)
 
-    def _rows(self) -> Iterator[IntArray]:
-        lengths = self.sentences.lengths
-        for epoch in count():
-            random = np.random.default_rng([self.seed, epoch])
-            order = random.permutation(len(self.sentences))
-            for at in range(0, len(order), _POOL):
-                pool = order[at : at + _POOL]
-                groups = list(self._grouped(pool[np.argsort(lengths[pool], kind="stable")]))
-                yield from (groups[number] for number in random.permutation(len(groups)))
 
-    def _grouped(self, ordered: IntArray) -> Iterator[IntArray]:
-        """Runs of sentences, shortest first, as long as they fit into the tokens of a batch."""
-        lengths = np.minimum(self.sentences.lengths[ordered], self.longest) + 1
-        begin = 0
-        while begin < len(ordered):
-            # lengths grow, so the number of rows that fit is found by the length of the last of them
-            fits = lengths[begin : begin + self.tokens] * np.arange(1, len(lengths[begin : begin + self.tokens]) + 1)
-            rows = max(1, int(np.searchsorted(fits, self.tokens, side="right")))
-            yield ordered[begin : begin + rows]
-            begin += rows
+def batches_of(lengths: IntArray, tokens: int, seed: int) -> Iterator[IntArray]:
+    """Yield batches of row numbers without end: each epoch shuffled, rows of like length together.
+
+    Parameters
+    ----------
+    lengths
+        The positions that each row takes.
+    tokens
+        At most this many positions, padding included, in a batch.
+    seed
+        Of the order.
+    """
+    for epoch in count():
+        random = np.random.default_rng([seed, epoch])
+        order = random.permutation(len(lengths))
+        for at in range(0, len(order), _POOL):
+            pool = order[at : at + _POOL]
+            groups = list(_grouped(pool[np.argsort(lengths[pool], kind="stable")], lengths, tokens))
+            yield from (groups[number] for number in random.permutation(len(groups)))
+
+
+def _grouped(ordered: IntArray, lengths: IntArray, tokens: int) -> Iterator[IntArray]:
+    """Runs of rows, shortest first, as long as they fit into the tokens of a batch."""
+    sizes = lengths[ordered]
+    begin = 0
+    while begin < len(ordered):
+        # sizes grow, so the number of rows that fit is found by the size of the last of them
+        window = sizes[begin : begin + tokens]
+        rows = max(1, int(np.searchsorted(window * np.arange(1, len(window) + 1), tokens, side="right")))
+        yield ordered[begin : begin + rows]
+        begin += rows

@@ -155,6 +155,16 @@ def encode_corpus(
     return collected[False].done(), collected[True].done()
 
 
+def number_texts(texts: Sequence[str], tokenizer: Tokenizer) -> EncodedSentences:
+    """Number the tokens of texts, with the marks that the tokenizer puts round each."""
+    collected = _Collected(tokenizer.get_vocab_size() <= np.iinfo(np.uint16).max)
+    for at in range(0, len(texts), _PARAGRAPHS_AT_ONCE):
+        some = texts[at : at + _PARAGRAPHS_AT_ONCE]
+        for text, encoding in zip(some, tokenizer.encode_batch_fast(list(some)), strict=True):
+            collected.add(encoding.ids, len(text.split()))
+    return collected.done()
+
+
 class _Collected:
     """Takes sentences' numbers, kept in blocks so that memory stays near the arrays' own size."""
 

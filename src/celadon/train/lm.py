@@ -6,18 +6,18 @@ import dataclasses
 import hashlib
 import json
 import math
-import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from celadon.core import FloatArray, MissingExtraError, UsageError
+from celadon.core import FloatArray, UsageError
 from celadon.models.unigrams import smoothed
 from celadon.train.batches import Padded, Plan
 from celadon.train.corpus import Corpus, EncodedSentences, TrainingTexts, encode_corpus
+from celadon.train.training_run import TrainingRun, import_torch
 from celadon.train.vocabulary import marks_of, train_tokenizer
 
 if TYPE_CHECKING:
@@ -27,9 +27,7 @@ if TYPE_CHECKING:
     from celadon.train.lstm import LstmLanguageModel
 
 PRECISIONS = ("float32", "bfloat16")
-_CLIP = 1.0
 _FLOOR = 0.02
-_SMOOTHING = 0.98
 
 
 @dataclass(frozen=True)
@@ -134,13 +132,6 @@ class HeldOut(NamedTuple):
         return math.exp(self.loss / max(1, self.tokens))
 
 
-class Progress(NamedTuple):
-    """What a run tells after each batch."""
-
-    seen: int
-    loss: float
-
-
 def prepare(
     corpus: Corpus,
     recipe: Recipe,
@@ -163,7 +154,7 @@ def prepare(
     """
     from tokenizers import Tokenizer
 
-    from celadon.models.ngram_lm import load_tokenizer
+    from celadon.models.model_files import load_tokenizer
 
     work.mkdir(parents=True, exist_ok=True)
     digest = corpus.digest()
@@ -192,8 +183,8 @@ def _digest(tokenizer: Tokenizer) -> str:
     return hashlib.sha256(tokenizer.to_str().encode()).hexdigest()
 
 
-class Training:
-    """One run: its network, its optimiser, how far it has come."""
+class Training(TrainingRun[Padded]):
+    """A run that trains a language model."""
 
     def __init__(self, recipe: Recipe, material: Material, checkpoint: Path) -> None:
         torch = import_torch()
@@ -201,105 +192,30 @@ class Training:
 
         self.recipe = recipe
         self.material = material
-        self.checkpoint = checkpoint
         vocabulary = material.tokenizer.get_vocab_size()
         shape = Shape(vocabulary, recipe.hidden, recipe.layers, default_cutoffs(vocabulary))
         torch.manual_seed(recipe.seed)
         self.model: LstmLanguageModel = LstmLanguageModel(shape, recipe.dropout)
         self.model.initialise(torch.from_numpy(material.unigrams).float(), recipe.seed)
-        self.optimiser = torch.optim.Adam(self.model.parameters(), lr=recipe.learning_rate, fused=True)
-        self.step, self.seen, self.seconds = 0, 0, 0.0
-        if checkpoint.is_file():
-            self._restore()
+        optimiser = torch.optim.Adam(self.model.parameters(), lr=recipe.learning_rate, fused=True)
+        run = {
+            "recipe": recipe.fingerprint,
+            "corpus": material.corpus_digest,
+            "tokenizer": _digest(material.tokenizer),
+        }
+        super().__init__(self.model, optimiser, recipe.tokens, recipe.seed, run, checkpoint)
 
-    def run(self, progress: Callable[[Progress], None], save_every: float = 120.0) -> None:
-        """Train to the end, or on from the checkpoint; one is taken every ``save_every`` seconds."""
-        torch = import_torch()
-        self.model.train()
-        saved = last = time.monotonic()
-        average = 0.0
-        for number, batch in enumerate(self.material.plan(self.recipe).batches(skip=self.step)):
-            if self.seen >= self.recipe.tokens:
-                break
-            # dropout must not depend on whether the run was interrupted
-            torch.manual_seed(self.recipe.seed * 1_000_003 + self.step)
-            loss = self._learn(batch)
-            average = loss if number == 0 else _SMOOTHING * average + (1 - _SMOOTHING) * loss
-            now = time.monotonic()
-            self.seconds += now - last
-            last = now
-            progress(Progress(self.seen, average))
-            if now - saved > save_every:
-                self.save()
-                saved = time.monotonic()
-        self.save()
+    def batches(self, skip: int) -> Iterator[Padded]:
+        """Yield the batches of the plan."""
+        return self.material.plan(self.recipe).batches(skip)
 
-    def _learn(self, batch: Padded) -> float:
+    def loss(self, batch: Padded) -> tuple[torch.Tensor, int]:
+        """Return the mean loss of a token, and the number of tokens."""
         torch = import_torch()
-        for group in self.optimiser.param_groups:
-            group["lr"] = self.recipe.rate(self.seen)
         with torch.autocast("cpu", dtype=torch.bfloat16, enabled=self.recipe.precision == "bfloat16"):
             losses = self.model(torch.from_numpy(batch.inputs), torch.from_numpy(batch.targets))
-        tokens = batch.tokens
-        loss = losses.sum() / tokens
-        self.optimiser.zero_grad()
-        loss.backward()
-        torch.nn.utils.clip_grad_norm_(self.model.parameters(), _CLIP)
-        self.optimiser.step()
-        self.step += 1
-        self.seen += tokens
-        return float(loss.detach())
+        return losses.sum() / batch.tokens, batch.tokens
 
-    def save(self) -> None:
-        """Take a checkpoint: written beside, then renamed, so that there is always a whole one."""
-        from safetensors.torch import save_file
-
-        tensors = {f"model.{name}": weight.detach() for name, weight in self.model.named_parameters()}
-        for name, weight in self.model.named_parameters():
-            for key in ("exp_avg", "exp_avg_sq"):
-                if key in self.optimiser.state[weight]:
-                    tensors[f"{key}.{name}"] = self.optimiser.state[weight][key]
-        facts = {
-            "recipe": self.recipe.fingerprint,
-            "corpus": self.material.corpus_digest,
-            "tokenizer": _digest(self.material.tokenizer),
-            "step": str(self.step),
-            "seen": str(self.seen),
-            "seconds": str(self.seconds),
-        }
-        draft = self.checkpoint.with_name(self.checkpoint.name + ".part")
-        save_file(tensors, draft, metadata=facts)
-        draft.replace(self.checkpoint)
-
-    def _restore(self) -> None:
-        from safetensors import safe_open
-
-        with safe_open(self.checkpoint, framework="pt") as file:
-            facts: dict[str, str] = file.metadata()
-            ours = self.recipe.fingerprint, self.material.corpus_digest, _digest(self.material.tokenizer)
-            if (facts["recipe"], facts["corpus"], facts["tokenizer"]) != ours:
-                raise UsageError(
-                    f"{self.checkpoint} is of another run (other options, corpus or tokens); "
-                    "give another --work, or start anew with --fresh"
-                )
-            for name, weight in self.model.named_parameters():
-                weight.data.copy_(file.get_tensor(f"model.{name}"))
-                state: dict[str, Any] = {"step": _tensor(float(facts["step"]))}
-                for key in ("exp_avg", "exp_avg_sq"):
-                    state[key] = file.get_tensor(f"{key}.{name}")
-                self.optimiser.state[weight] = state
-        self.step, self.seen = int(facts["step"]), int(facts["seen"])
-        self.seconds = float(facts["seconds"])
-
-
-def import_torch() -> Any:
-    """Torch, or the error that says how to get it."""
-    try:
-        import torch
-    except ImportError:
-        raise MissingExtraError("torch", "train") from None
-    return torch
-
-
-def _tensor(value: float) -> torch.Tensor:
-    return import_torch().tensor(value)  # type: ignore[no-any-return]
+    def rate(self, seen: int) -> float:
+        """Return the recipe's learning rate."""
+        return self.recipe.rate(seen)

@@ -6,14 +6,14 @@ their scale is a constant; token vectors keep the scale of their row: nothing de
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 
-from celadon.core import MissingExtraError
-from celadon.models.smollm2.filling import quantise_rows
+from celadon.models.quantisation import quantise_rows
+from celadon.train.onnx_graph import FLOAT, INT64, MICROSOFT, Graph
 
 if TYPE_CHECKING:
     from celadon.train.lstm import Shape
@@ -21,56 +21,21 @@ if TYPE_CHECKING:
 Weights = Mapping[str, npt.NDArray[np.float32]]
 
 _OPSET, _IR = 17, 9
-_MICROSOFT = "com.microsoft"
-_FLOAT, _INT64 = 1, 7
 _STEP = 1 / 127
 _FAR = 2**62
 
 
-class _Graph:
-    """Collects nodes and weights; every method returns the name of its result."""
-
-    def __init__(self) -> None:
-        try:
-            from onnx import helper, numpy_helper
-        except ImportError:
-            raise MissingExtraError("onnx", "train") from None
-        self.helper = helper
-        self.numpy_helper = numpy_helper
-        self.nodes: list[Any] = []
-        self.weights: dict[str, Any] = {}
-
-    def constant(self, name: str, value: Any) -> str:
-        self.weights[name] = self.numpy_helper.from_array(np.ascontiguousarray(value), name)
-        return name
-
-    def integers(self, *values: int) -> str:
-        return self.constant(f"integers{list(values)}", np.array(values, dtype=np.int64))
-
-    def add(self, kind: str, inputs: Sequence[str], name: str, **attributes: Any) -> str:
-        return self.several(kind, inputs, [name], **attributes)[0]
-
-    def several(self, kind: str, inputs: Sequence[str], names: list[str], **attributes: Any) -> list[str]:
-        self.nodes.append(self.helper.make_node(kind, list(inputs), names, name=names[0], **attributes))
-        return names
+class _Graph(Graph):
+    """With products of bytes."""
 
     def quantised(self, states: str, name: str, step: float = _STEP) -> str:
         """Numbers as bytes: ``step`` apart, 128 for zero."""
-        return self.add("QuantizeLinear", [states, self._step(step), self._zero()], name)
+        return self.add("QuantizeLinear", [states, self.number(step), self.zero_point()], name)
 
     def product(self, levels: str, matrix: str, scales: str, name: str, step: float = _STEP) -> str:
         """Bytes times a matrix of bytes, inputs by outputs, with the outputs' scales."""
-        inputs = [levels, matrix, self._step(step), scales, self._zero()]
-        return self.add("MatMulIntegerToFloat", inputs, name, domain=_MICROSOFT)
-
-    def _step(self, step: float) -> str:
-        return self.constant(f"step {step:g}", np.float32(step).reshape(()))
-
-    def _zero(self) -> str:
-        return self.constant("zero", np.array(128, dtype=np.uint8))
-
-    def made(self, name: str, inputs: Sequence[Any], outputs: Sequence[Any]) -> Any:
-        return self.helper.make_graph(self.nodes, name, inputs, outputs, list(self.weights.values()))
+        inputs = [levels, matrix, self.number(step), scales, self.zero_point()]
+        return self.add("MatMulIntegerToFloat", inputs, name, domain=MICROSOFT)
 
 
 def lstm_graph(weights: Weights, shape: Shape) -> bytes:
@@ -100,16 +65,14 @@ def lstm_graph(weights: Weights, shape: Shape) -> bytes:
     _softmax(graph, weights, shape, graph.add("Gather", [flat, "where"], "wanted"), targets)
 
     value = graph.helper.make_tensor_value_info
-    inputs = [value("ids", _INT64, ["rows", "tokens"]), value("where", _INT64, ["wanted_positions"])]
-    made = graph.made("celadon_lstm", inputs, [value("logprobs", _FLOAT, ["wanted_positions"])])
-    opsets = [graph.helper.make_opsetid("", _OPSET), graph.helper.make_opsetid(_MICROSOFT, 1)]
-    model = graph.helper.make_model(made, opset_imports=opsets, ir_version=_IR, producer_name="celadon")
-    return bytes(model.SerializeToString(deterministic=True))
+    inputs = [value("ids", INT64, ["rows", "tokens"]), value("where", INT64, ["wanted_positions"])]
+    made = graph.made("celadon_lstm", inputs, [value("logprobs", FLOAT, ["wanted_positions"])])
+    return graph.serialised(made, _OPSET, _IR)
 
 
 def _layers(graph: _Graph, weights: Weights, shape: Shape, by_time: str) -> str:
     """The states of the last layer as bytes, [length, rows, hidden]."""
-    rows = graph.add("Cast", [graph.add("Gather", ["vectors", by_time], "embedded")], "embedded_numbers", to=_FLOAT)
+    rows = graph.add("Cast", [graph.add("Gather", ["vectors", by_time], "embedded")], "embedded_numbers", to=FLOAT)
     states = graph.quantised(rows, "embedded_levels", step=1.0)
     size = graph.add("Gather", [graph.add("Shape", [by_time], "size"), graph.integers(1)], "batch")
     empty_size = graph.add("Concat", [size, graph.integers(shape.hidden)], "empty_size", axis=0)
@@ -157,9 +120,9 @@ def _cell(weights: Weights, layer: int, hidden: int) -> Any:
     cell.add("Mul", [leave, cell.add("Tanh", [memory], "squashed")], "state_after")
     cell.add("Identity", ["state_after"], "shown")
     value = cell.helper.make_tensor_value_info
-    inputs = [value(name, _FLOAT, ["batch", hidden]) for name in ("state", "memory")]
-    inputs.append(value("given", _FLOAT, ["batch", 4 * hidden]))
-    outputs = [value(name, _FLOAT, ["batch", hidden]) for name in ("state_after", "memory_after", "shown")]
+    inputs = [value(name, FLOAT, ["batch", hidden]) for name in ("state", "memory")]
+    inputs.append(value("given", FLOAT, ["batch", 4 * hidden]))
+    outputs = [value(name, FLOAT, ["batch", hidden]) for name in ("state_after", "memory_after", "shown")]
     return cell.made(f"cell_{layer}", inputs, outputs)
 
 

@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from celadon.train.corpus import Corpus
-    from celadon.train.lm import Material, Progress, Recipe, Training
+    from celadon.train.lm import Material, Recipe, Training
+    from celadon.train.training_run import Progress
 
 _VOCABULARY = {"wordpiece": 16_000, "word": 128_000}
 
@@ -90,9 +91,10 @@ def run(arguments: argparse.Namespace) -> int:
     from celadon.cli.train.bars import bar
     from celadon.text.layout import printable
     from celadon.train.corpus import Corpus
-    from celadon.train.lm import Training, import_torch
+    from celadon.train.lm import Training
     from celadon.train.lm_files import card, finish, perplexity, write_lm
     from celadon.train.model_folder import check_new_folder
+    from celadon.train.training_run import import_torch
 
     folder = Path(arguments.output)
     check_new_folder(folder)

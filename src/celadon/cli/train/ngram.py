@@ -97,7 +97,7 @@ def _check_order(arguments: argparse.Namespace) -> None:
 
 
 def _tokenizer(arguments: argparse.Namespace, corpus: Corpus) -> Tokenizer:
-    from celadon.models.ngram_lm import load_tokenizer
+    from celadon.models.model_files import load_tokenizer
     from celadon.models.ngram_tables import bits_of
     from celadon.train.corpus import TrainingTexts
     from celadon.train.vocabulary import PASSES, marks_of, train_tokenizer

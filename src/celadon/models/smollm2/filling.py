@@ -8,13 +8,12 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from celadon.models.quantisation import quantise_blocks, quantise_rows
 from celadon.models.smollm2.gguf import Float32Array, Gguf
 from celadon.models.smollm2.layout import EMBEDDING_BLOCK, HEAD_PARTS, LlamaShape, Precision
 from celadon.models.smollm2.smoothing import Smoothing
 
 Array = npt.NDArray[Any]
-
-_LEVELS = 127.0
 
 
 def shape_of(file: Gguf, positions: int) -> LlamaShape:
@@ -88,24 +87,11 @@ def _halves_apart(matrix: Float32Array, heads: int) -> Float32Array:
     return matrix.reshape(heads, outputs // heads // 2, 2, inputs).swapaxes(1, 2).reshape(outputs, inputs)
 
 
-def quantise_rows(matrix: Float32Array) -> tuple[npt.NDArray[np.int8], Float32Array]:
-    """Return a matrix, outputs by inputs, as bytes, and what a step is worth in each row.
-
-    Processors without VNNI instructions add the products of two neighbours in 16 bits, where 255 * (a + b) must not
-    exceed 32,767. The scale is chosen so that no two neighbours add up to more than 128: sums are the same everywhere.
-    """
-    largest = np.abs(matrix).max(axis=1)
-    neighbours = np.abs(matrix[:, 0::2] + matrix[:, 1::2]).max(axis=1)
-    scales = np.maximum(np.maximum(largest, neighbours), np.finfo(np.float32).tiny) / _LEVELS
-    return np.rint(matrix / scales[:, None]).astype(np.int8), scales.astype(np.float32)
-
-
 def _embedding_int8(embedding: Float32Array) -> Iterator[tuple[str, Array]]:
     """Yield blocks of bytes with a scale each: without loss where the file stores the embedding so (Q8_0)."""
-    blocks = embedding.reshape(len(embedding), -1, EMBEDDING_BLOCK)
-    scales = np.maximum(np.abs(blocks).max(axis=-1, keepdims=True), np.finfo(np.float32).tiny) / np.float32(_LEVELS)
-    yield "embedding", np.rint(blocks / scales).astype(np.int8).reshape(embedding.shape)
-    yield "embedding_scales", scales[:, :, 0]
+    levels, scales = quantise_blocks(embedding, EMBEDDING_BLOCK)
+    yield "embedding", levels
+    yield "embedding_scales", scales
 
 
 def _head_int8(embedding: Float32Array, shape: LlamaShape) -> Iterator[tuple[str, Array]]:

@@ -1,0 +1,60 @@
+"""How acceptable the sentences of a batch are as sentences of the language."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from celadon.batch.units import units_of, unreadable
+from celadon.core import FloatArray, IntArray
+
+if TYPE_CHECKING:
+    from celadon.batch import Batch
+
+HUB = "hf:"
+
+
+@dataclass(frozen=True, eq=False)
+class Acceptabilities:
+    """How acceptable each sentence is.
+
+    Attributes
+    ----------
+    owner
+        The sample of each sentence; samples in order, sentences in order.
+    starts, ends
+        The characters of each sentence in its text.
+    values
+        From 0 to 1.
+    reasons
+        For each sample without sentences, why.
+    """
+
+    owner: IntArray
+    starts: IntArray
+    ends: IntArray
+    values: FloatArray
+    reasons: Mapping[int, str]
+
+
+def acceptabilities_of(batch: Batch, model: str) -> Acceptabilities:
+    """Judge the sentences of all texts by an encoder of ours, or by ``hf:`` a classifier trained on CoLA."""
+    if not model.startswith(HUB):
+        read = batch.encodings(model)
+        values = 1 / (1 + np.exp(-read.encoded.acceptability))
+        return Acceptabilities(read.owner, read.starts, read.ends, values, read.reasons)
+    from celadon.models.transformers_heads import acceptability_classifier
+
+    classifier = acceptability_classifier(model)
+    reasons = unreadable(batch, (), model)
+    units = [unit for unit in units_of(batch) if unit.owner not in reasons]
+    return Acceptabilities(
+        owner=np.array([unit.owner for unit in units], dtype=np.int64),
+        starts=np.array([unit.start for unit in units], dtype=np.int64),
+        ends=np.array([unit.end for unit in units], dtype=np.int64),
+        values=classifier.probabilities([unit.text for unit in units]),
+        reasons=reasons,
+    )

@@ -1,0 +1,94 @@
+"""Coherence: whether the sentences stand in a natural order (GRUEN, Zhu and Bhat 2020).
+
+A text is split between every two sentences. A model of sentence order sees the two parts as they stand and swapped; the
+logistic loss of both answers, averaged over the splits, is how wrong the order looks. Coherence is its negative.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from celadon.batch import Batch, Orders
+from celadon.core import Evidence, FloatArray, Metric, MetricInfo, MetricScores, Sample, Span
+from celadon.metrics.gruen.models import model_facts, model_names
+from celadon.metrics.gruen.settings import tier_of
+
+PARTS = ("splits", "doubted", "worst")
+DOUBTED = "doubted order"
+"""The label of a sentence that looks as if it stood before what it follows."""
+
+
+def order_losses(found: Orders) -> FloatArray:
+    """The logistic loss of each split: that of the parts as they stand, and of the parts swapped."""
+    return (np.logaddexp(0, -found.kept) + np.logaddexp(0, found.swapped)) / 2
+
+
+@dataclass(frozen=True)
+class GruenCoherence(Metric):
+    """Minus the mean loss of sentence-order prediction.
+
+    Parameters
+    ----------
+    tier
+        Which model judges: ``builtin``, ``standard`` or ``paper``.
+    """
+
+    tier: str = "builtin"
+    info: ClassVar[MetricInfo] = MetricInfo(
+        name="gruen.coherence",
+        meaning="minus the loss of a model that tells the order of a text's parts",
+        reading="0 is certainty of the order, -0.69 a guess, less a suspicion of the wrong one; one sentence has 0",
+        low=-math.inf,
+        high=0.0,
+        parts=PARTS,
+    )
+
+    def __post_init__(self) -> None:
+        tier_of(self.tier)
+
+    def score(self, batch: Batch) -> MetricScores:
+        found = batch.order(tier_of(self.tier).order)
+        samples = len(batch)
+        splits = np.bincount(found.owner, minlength=samples).astype(np.float64)
+        total = np.bincount(found.owner, weights=order_losses(found), minlength=samples)
+        values = 0.0 - np.divide(total, splits, out=np.zeros(samples), where=splits > 0)
+        worst = np.full(samples, np.inf)
+        np.minimum.at(worst, found.owner, found.kept)
+        parts = {
+            "splits": splits,
+            "doubted": np.bincount(found.owner, weights=found.kept < 0, minlength=samples),
+            # a text of one sentence has no split
+            "worst": np.where(np.isinf(worst), np.nan, worst),
+        }
+        for column in (values, *parts.values()):
+            column[list(found.reasons)] = np.nan
+        return MetricScores(self.spec, values, parts, found.reasons)
+
+    def evidence(self, sample: Sample) -> Evidence | None:
+        found = Batch([sample]).order(tier_of(self.tier).order)
+        if found.reasons:
+            return None
+        spans = []
+        for (_, _, start, end), logit in zip(found.borders.tolist(), found.kept.tolist(), strict=True):
+            sure = 1 / (1 + math.exp(-logit))
+            spans.append(Span(start, end, DOUBTED if logit < 0 else "in order", f"in its place: {sure:.0%}"))
+        return Evidence(self.spec, _summary(found), tuple(spans))
+
+    def models(self) -> tuple[str, ...]:
+        return model_names(order=tier_of(self.tier).order)
+
+    def details(self) -> Mapping[str, str]:
+        return model_facts()
+
+
+def _summary(found: Orders) -> str:
+    if not len(found.owner):
+        return "one sentence, so there is no order to judge"
+    doubted = int((found.kept < 0).sum())
+    many = "the 1 split" if len(found.owner) == 1 else f"{len(found.owner):,} splits"
+    return f"{doubted:,} of {many} of the text into two parts would rather be the other way round"

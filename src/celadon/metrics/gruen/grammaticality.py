@@ -1,0 +1,167 @@
+"""Grammaticality: how likely and how acceptable each sentence is (GRUEN, Zhu and Bhat 2020)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from celadon.batch import Batch, Likelihoods
+from celadon.core import Evidence, FloatArray, IntArray, Metric, MetricInfo, MetricScores, Sample, Span, UsageError
+from celadon.metrics.gruen.models import model_facts, model_names
+from celadon.metrics.gruen.settings import ACCEPTABILITY_SHARE, OTHER_SCALE, SCALES, Scale, tier_of
+
+PARTS = ("likelihood", "acceptability", "worst", "sentences")
+
+
+@dataclass(frozen=True, eq=False)
+class SentenceGrammar:
+    """What is known of each sentence of a batch.
+
+    Attributes
+    ----------
+    owner, starts, ends
+        The sample of each sentence, and its characters.
+    likelihood, acceptability
+        From 0 to 1.
+    reasons
+        For each sample without sentences, why.
+    """
+
+    owner: IntArray
+    starts: IntArray
+    ends: IntArray
+    likelihood: FloatArray
+    acceptability: FloatArray
+    reasons: Mapping[int, str]
+
+    def means(self, values: FloatArray, samples: int) -> FloatArray:
+        """The mean of a text's sentences; NaN for a text without."""
+        count = np.bincount(self.owner, minlength=samples).astype(np.float64)
+        total = np.bincount(self.owner, weights=values, minlength=samples)
+        found: FloatArray = np.divide(total, count, out=np.full(samples, np.nan), where=count > 0)
+        return found
+
+    def least(self, values: FloatArray, samples: int) -> FloatArray:
+        """The least of a text's sentences; NaN for a text without."""
+        found = np.full(samples, np.inf)
+        np.minimum.at(found, self.owner, values)
+        return np.where(np.isinf(found), np.nan, found)
+
+
+def sentence_grammar(batch: Batch, likelihood: str, acceptability: str) -> SentenceGrammar:
+    """Judge each sentence, once for a batch.
+
+    Parameters
+    ----------
+    batch
+        The texts.
+    likelihood, acceptability
+        The models that judge.
+    """
+    key = ("sentence grammar", likelihood, acceptability)
+    return batch.view(key, lambda: _judge(batch, likelihood, acceptability))
+
+
+def _judge(batch: Batch, likelihood: str, acceptability: str) -> SentenceGrammar:
+    read = batch.token_scores(likelihood, variant="l2r" if _is_masked(likelihood) else "")
+    judged = batch.acceptability(acceptability)
+    # sentences that one of the two models cannot read are left out
+    apart = 1 + max((len(sample.text) for sample in batch.samples), default=0)
+    _, of_read, of_judged = np.intersect1d(
+        read.owner * apart + read.starts, judged.owner * apart + judged.starts, return_indices=True
+    )
+    return SentenceGrammar(
+        owner=judged.owner[of_judged],
+        starts=judged.starts[of_judged],
+        ends=judged.ends[of_judged],
+        likelihood=_bounded(read, SCALES.get(likelihood, OTHER_SCALE))[of_read],
+        acceptability=judged.values[of_judged],
+        reasons={**judged.reasons, **read.reasons},
+    )
+
+
+def _is_masked(model: str) -> bool:
+    from celadon.models.loading import language_model
+
+    return hasattr(language_model(model), "pseudo")
+
+
+def _bounded(read: Likelihoods, scale: Scale) -> FloatArray:
+    """The mean log-probability of a token, from 0 to 1."""
+    return 1 / (1 + np.exp(-(read.logprobs / read.lengths - scale.centre) / scale.width))
+
+
+@dataclass(frozen=True)
+class GruenGrammaticality(Metric):
+    """The mean over sentences of likelihood and acceptability.
+
+    Parameters
+    ----------
+    tier
+        Which models judge: ``builtin``, ``standard`` or ``paper``.
+    share
+        How much of it is acceptability.
+    """
+
+    tier: str = "builtin"
+    share: float = ACCEPTABILITY_SHARE
+    info: ClassVar[MetricInfo] = MetricInfo(
+        name="gruen.grammaticality",
+        meaning="how likely and how acceptable the sentences are, on average",
+        reading="near 1 where all sentences are sound and unsurprising; half of it is likelihood, lower for rare words",
+        parts=PARTS,
+    )
+
+    def __post_init__(self) -> None:
+        tier_of(self.tier)
+        if not 0 <= self.share <= 1:
+            raise UsageError(f"gruen.grammaticality: share is from 0 to 1, not {self.share:g}")
+
+    def score(self, batch: Batch) -> MetricScores:
+        found = self._judged(batch)
+        values, samples = self._values(found), len(batch)
+        parts = {
+            "likelihood": found.means(found.likelihood, samples),
+            "acceptability": found.means(found.acceptability, samples),
+            "worst": found.least(values, samples),
+            "sentences": np.bincount(found.owner, minlength=samples).astype(np.float64),
+        }
+        parts["sentences"][list(found.reasons)] = np.nan
+        return MetricScores(self.spec, found.means(values, samples), parts, found.reasons)
+
+    def evidence(self, sample: Sample) -> Evidence | None:
+        found = self._judged(Batch([sample]))
+        if found.reasons:
+            return None
+        values = self._values(found)
+        columns = (found.starts, found.ends, values, found.likelihood, found.acceptability)
+        worst = int(np.argmin(values)) if len(values) > 1 else -1
+        spans = tuple(
+            Span(
+                start,
+                end,
+                "worst" if at == worst else "sentence",
+                f"{value:.3f}: likely {likely:.3f}, sound {sound:.3f}",
+            )
+            for at, (start, end, value, likely, sound) in enumerate(zip(*(c.tolist() for c in columns), strict=True))
+        )
+        many = "1 sentence" if len(values) == 1 else f"{len(values):,} sentences, the worst {values.min():.3f}"
+        return Evidence(self.spec, f"{many}; likelihood and acceptability of each, from 0 to 1", spans)
+
+    def models(self) -> tuple[str, ...]:
+        tier = tier_of(self.tier)
+        return model_names(likelihood=tier.likelihood, acceptability=tier.acceptability)
+
+    def details(self) -> Mapping[str, str]:
+        scale = SCALES.get(tier_of(self.tier).likelihood, OTHER_SCALE)
+        return model_facts() | {"scale": f"{scale.centre:g}/{scale.width:g}"}
+
+    def _judged(self, batch: Batch) -> SentenceGrammar:
+        tier = tier_of(self.tier)
+        return sentence_grammar(batch, tier.likelihood, tier.acceptability)
+
+    def _values(self, found: SentenceGrammar) -> FloatArray:
+        return self.share * found.acceptability + (1 - self.share) * found.likelihood

@@ -1,0 +1,94 @@
+"""GRUEN (Zhu and Bhat 2020): grammaticality, less what redundancy, lack of focus and disorder cost."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from celadon.batch import Batch
+from celadon.core import Evidence, Metric, MetricInfo, MetricScores, Sample, UsageError
+from celadon.metrics.gruen.coherence import GruenCoherence
+from celadon.metrics.gruen.focus import GruenFocus
+from celadon.metrics.gruen.grammaticality import GruenGrammaticality
+from celadon.metrics.gruen.redundancy import GruenRedundancy
+from celadon.metrics.gruen.settings import WEIGHTS, tier_of
+
+PARTS = ("grammaticality", "redundancy", "focus", "coherence")
+
+
+@dataclass(frozen=True)
+class GruenEvidence(Evidence):
+    """What each part shows, in their order; a part that is switched off shows nothing."""
+
+    parts: tuple[Evidence, ...] = ()
+
+
+@dataclass(frozen=True)
+class Gruen(Metric):
+    """The sum of the four parts, from 0 to 1.
+
+    Parameters
+    ----------
+    tier
+        Which models judge: ``builtin``, ``standard`` or ``paper``.
+    grammaticality, redundancy, focus, coherence
+        Whether the part counts.
+    """
+
+    tier: str = "builtin"
+    grammaticality: bool = True
+    redundancy: bool = True
+    focus: bool = True
+    coherence: bool = True
+    info: ClassVar[MetricInfo] = MetricInfo(
+        name="gruen",
+        meaning="linguistic quality without references: grammaticality, non-redundancy, focus, coherence",
+        reading="the parts added, from 0 to 1; each part is a metric of its own, gruen.redundancy and so on",
+        parts=PARTS,
+    )
+
+    def __post_init__(self) -> None:
+        tier_of(self.tier)
+        if not any(getattr(self, part) for part in PARTS):
+            raise UsageError("gruen: all four parts are switched off")
+
+    def part_metrics(self) -> dict[str, Metric]:
+        """The parts that count, each as a metric."""
+        vectors = tier_of(self.tier).vectors
+        every: dict[str, Metric] = {
+            "grammaticality": GruenGrammaticality(self.tier),
+            "redundancy": GruenRedundancy(),
+            "focus": GruenFocus(vectors),
+            "coherence": GruenCoherence(self.tier),
+        }
+        return {name: metric for name, metric in every.items() if getattr(self, name)}
+
+    def score(self, batch: Batch) -> MetricScores:
+        parts = {name: np.full(len(batch), np.nan) for name in PARTS}
+        total, reasons = np.zeros(len(batch)), dict[int, str]()
+        for name, metric in self.part_metrics().items():
+            found = metric.score(batch)
+            parts[name] = found.values
+            total = total + getattr(WEIGHTS, name) * found.values
+            reasons = {**found.reasons, **reasons}
+        return MetricScores(self.spec, np.clip(total, 0.0, 1.0), parts, dict(sorted(reasons.items())))
+
+    def evidence(self, sample: Sample) -> GruenEvidence | None:
+        shown = [metric.evidence(sample) for metric in self.part_metrics().values()]
+        found = tuple(each for each in shown if each is not None)
+        if len(found) < len(shown):
+            return None
+        spans = tuple(span for each in found for span in each.text_spans)
+        summary = "; ".join(f"{each.metric.removeprefix('gruen.')}: {each.summary}" for each in found)
+        return GruenEvidence(self.spec, summary, spans, parts=found)
+
+    def models(self) -> tuple[str, ...]:
+        return tuple(dict.fromkeys(name for metric in self.part_metrics().values() for name in metric.models()))
+
+    def details(self) -> Mapping[str, str]:
+        weights = "/".join(f"{weight:g}" for weight in WEIGHTS)
+        told = {key: value for metric in self.part_metrics().values() for key, value in metric.details().items()}
+        return {"weights": weights, **told}

@@ -1,0 +1,82 @@
+"""All weights, thresholds and models of GRUEN in one place."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from celadon.core import UsageError
+
+
+class Tier(NamedTuple):
+    """Which models judge.
+
+    Attributes
+    ----------
+    likelihood
+        The language model of the likelihoods.
+    acceptability
+        The encoder or classifier of acceptability.
+    order
+        The encoder, ``lm:NAME`` or ``hf:NAME`` that tells the order.
+    vectors
+        The word vectors of focus.
+    """
+
+    likelihood: str
+    acceptability: str
+    order: str
+    vectors: str = "builtin"
+
+
+TIERS = {
+    "builtin": Tier("builtin", "builtin", "builtin"),
+    "standard": Tier("smollm2", "builtin", "lm:smollm2"),
+    "paper": Tier("hf:bert-base-cased", "hf:textattack/bert-base-uncased-CoLA", "hf:albert/albert-base-v2"),
+}
+
+
+class Scale(NamedTuple):
+    """How a mean log-probability becomes a number from 0 to 1: a logistic curve, 0.5 at ``centre``.
+
+    The paper adds up log-probabilities without bounds, so that long sentences and rare words cost without end, and does
+    not say how they come to lie beside an acceptability from 0 to 1. Here the mean over tokens is taken, and the curve
+    has the centre and the spread that the model gives to sound and damaged sentences of Wikipedia.
+    """
+
+    centre: float
+    width: float
+
+
+SCALES = {"builtin": Scale(-5.0, 0.8), "smollm2": Scale(-4.2, 0.9)}
+OTHER_SCALE = Scale(-4.0, 1.0)
+"""Of models that were not measured."""
+
+ACCEPTABILITY_SHARE = 0.5
+"""How much of a sentence's grammaticality is acceptability; the rest is likelihood."""
+
+PENALTY = 0.1
+"""What a sign of redundancy and a weak transition cost, as in the paper."""
+
+
+class Weights(NamedTuple):
+    """What each part counts in the sum.
+
+    The paper adds the parts as they are. Its order model is nearly certain of texts in order, so that their loss is
+    nearly 0; a smaller one leaves a loss near that of a guess, ln 2, on every text of several sentences, which must not
+    drown the rest.
+    """
+
+    grammaticality: float = 1.0
+    redundancy: float = 1.0
+    focus: float = 1.0
+    coherence: float = 0.1
+
+
+WEIGHTS = Weights()
+
+
+def tier_of(name: str) -> Tier:
+    """Return the models of a tier."""
+    if name not in TIERS:
+        raise UsageError(f"gruen: unknown tier {name!r}; known: {', '.join(TIERS)}")
+    return TIERS[name]

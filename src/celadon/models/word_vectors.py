@@ -1,0 +1,193 @@
+"""Static word vectors: folders that this project trains (``celadon-vectors/1``).
+
+A folder has ``model.json``, ``words.txt`` (a word a line, as the normalisation named in ``model.json`` makes them) and
+``vectors.npy``: a row of 8-bit numbers for each word. Only the directions of vectors are kept; they come back with
+length 1.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from threading import RLock
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from celadon.core import InputError, MissingPartError
+from celadon.models.store import DamagedError, folder_of, verify
+from celadon.models.store.places import expanded, is_path
+from celadon.text.words import NORMALISATIONS
+
+FORMAT = "celadon-vectors/1"
+DESCRIPTION, WORDS, VECTORS = "model.json", "words.txt", "vectors.npy"
+BUILTIN = "builtin"
+
+_BUILTIN_FOLDER = Path(__file__).resolve().parent.parent / "weights" / "vectors"
+
+Rows = npt.NDArray[np.float32]
+
+
+class FoundVectors(NamedTuple):
+    """The vectors of words, row by row, and which words have one; the rows of the others are zeros."""
+
+    vectors: Rows
+    known: npt.NDArray[np.bool_]
+
+
+@dataclass(frozen=True, eq=False)
+class WordVectors:
+    """Word vectors; get them with :func:`word_vectors`.
+
+    Attributes
+    ----------
+    name
+        The name they are asked for by.
+    digest
+        The sha256 over all that scores depend on.
+    words
+        The words, most frequent first.
+    rows
+        Their directions as 8-bit numbers, memory-mapped.
+    normalisation
+        How texts are split into these words (:mod:`celadon.text.words`).
+    scripts
+        The Unicode scripts of the corpus they were trained on.
+    threshold
+        The Word Mover's similarity below which two adjacent sentences hardly belong together, fitted when these vectors
+        were trained; None where that was not done.
+    """
+
+    name: str
+    digest: str
+    words: tuple[str, ...]
+    rows: npt.NDArray[np.int8]
+    normalisation: str
+    scripts: tuple[str, ...]
+    threshold: float | None
+
+    @classmethod
+    def open(cls, folder: Path, name: str) -> WordVectors:
+        """Open the vectors in a folder.
+
+        Raises
+        ------
+        InputError
+            There are none, or they are damaged.
+        """
+        described = _described(folder / DESCRIPTION)
+        words = tuple(_read(folder / WORDS).decode("utf-8", "replace").removesuffix("\n").split("\n"))
+        rows = _load_rows(folder / VECTORS, len(words))
+        lines = [f"{file}:{hashlib.sha256(_read(folder / file)).hexdigest()}" for file in (DESCRIPTION, VECTORS, WORDS)]
+        return cls(name, hashlib.sha256("\n".join(lines).encode()).hexdigest(), words, rows, **described)
+
+    @property
+    def size(self) -> int:
+        """The length of a vector."""
+        return int(self.rows.shape[1])
+
+    @cached_property
+    def _numbers(self) -> dict[str, int]:
+        return {word: number for number, word in enumerate(self.words)}
+
+    def __contains__(self, word: str) -> bool:
+        return word in self._numbers
+
+    def lookup(self, words: Sequence[str]) -> FoundVectors:
+        """Return the vectors of words, each of length 1."""
+        numbers = np.fromiter((self._numbers.get(word, -1) for word in words), np.int64, len(words))
+        known = numbers >= 0
+        vectors = np.zeros((len(words), self.size), dtype=np.float32)
+        vectors[known] = unit_rows(self.rows[numbers[known]])
+        return FoundVectors(vectors, known)
+
+
+def unit_rows(rows: npt.NDArray[np.int8]) -> Rows:
+    """Return rows of 8-bit numbers as vectors of length 1; a row of zeros stays one."""
+    whole = rows.astype(np.int32)
+    # a sum of whole numbers is the same in any order, so that a vector does not depend on what is looked up with it
+    lengths = np.sqrt((whole * whole).sum(axis=1, keepdims=True))
+    return np.asarray(whole / np.maximum(lengths, 1.0), dtype=np.float32)
+
+
+_lock = RLock()
+_opened: dict[str, WordVectors] = {}
+
+
+def word_vectors(name: str = BUILTIN) -> WordVectors:
+    """Return the word vectors that the whole process shares, opened on first use.
+
+    Parameters
+    ----------
+    name
+        ``builtin``, those that come with the package; or the folder of others, made by ``celadon train vectors``.
+
+    Raises
+    ------
+    UsageError, InputError
+        There are no such vectors, or they are damaged.
+    """
+    key = str(expanded(name).resolve()) if is_path(name) else name
+    with _lock:
+        if key not in _opened:
+            _opened[key] = _open(name)
+        return _opened[key]
+
+
+def _open(name: str) -> WordVectors:
+    # other kinds, as text files of GloVe or word2vec, are to be told apart here
+    if name != BUILTIN:
+        return WordVectors.open(folder_of(name).absolute(), name)
+    try:
+        verify(_BUILTIN_FOLDER)
+    except DamagedError as error:
+        raise MissingPartError(f"{error}; it is part of celadon: install celadon again") from error
+    return WordVectors.open(_BUILTIN_FOLDER, name)
+
+
+def forget() -> None:
+    """Let go of all vectors that the process holds."""
+    with _lock:
+        _opened.clear()
+
+
+def _read(path: Path) -> bytes:
+    try:
+        return path.read_bytes()
+    except OSError as error:
+        raise InputError(f"{path}: cannot be read: {error.strerror or error}") from None
+
+
+def _described(path: Path) -> dict[str, Any]:
+    if not path.is_file():
+        raise InputError(f"{path.parent}: there are no word vectors in it, for it has no {path.name}")
+    try:
+        described = json.loads(_read(path))
+        if described["format"] != FORMAT:
+            raise InputError(f"{path}: its format is {described['format']!r}, not that of word vectors, {FORMAT}")
+        normalisation = described["normalisation"]
+        scripts = tuple(str(script) for script in described["scripts"])
+        threshold = None if described.get("threshold") is None else float(described["threshold"])
+    except (ValueError, KeyError, TypeError) as error:
+        raise InputError(f"{path}: cannot be read as a description of word vectors: {error!r}") from None
+    if normalisation not in NORMALISATIONS:
+        raise InputError(f"{path}: its normalisation is {normalisation!r}; known: {', '.join(NORMALISATIONS)}")
+    if threshold is not None and not math.isfinite(threshold):
+        raise InputError(f"{path}: its threshold is {threshold}, which is no number")
+    return {"normalisation": normalisation, "scripts": scripts, "threshold": threshold}
+
+
+def _load_rows(path: Path, words: int) -> npt.NDArray[np.int8]:
+    try:
+        rows: npt.NDArray[Any] = np.load(path, mmap_mode="r", allow_pickle=False)
+    except (OSError, ValueError, EOFError) as error:
+        raise InputError(f"{path}: cannot be read as an array: {error}") from None
+    if rows.ndim != 2 or rows.dtype != np.int8 or len(rows) != words or not rows.shape[1]:
+        raise InputError(f"{path}: {rows.dtype}{list(rows.shape)} does not fit {words:,} words in {WORDS}")
+    return rows

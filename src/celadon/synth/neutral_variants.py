@@ -1,0 +1,122 @@
+"""Variants of format that leave quality alone, so that a model does not take format for quality.
+
+They are for good and damaged sentences alike: case, the final mark, tokenisation, styles of quotes and brackets,
+placeholders for names, digits for numbers.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+
+import numpy as np
+
+from celadon.synth.pieces import pick, split
+
+_FINAL_MARK = re.compile(r"\s*[.!]+$")
+_CONTRACTION = re.compile(r"(?i)(?<=\w)(n['’]t|['’](?:s|re|ve|ll|d|m))\b")
+_TOKEN_MARK = re.compile(r"(?<=[^\s])([,;:!?)\]”]|\.$|\.(?=[\"”’)]+$))(?!\d)|(?<=[^\s])(\"|'')(?=\s|$|[.,])")
+_OPENING = re.compile(r"([(\[“]|(?<!\S)\")(?=\S)")
+_NUMBERS = {
+    word: str(number)
+    for number, word in enumerate("two three four five six seven eight nine ten eleven twelve".split(), start=2)
+}
+_NUMBER = re.compile(r"\b(" + "|".join(_NUMBERS) + r")\b", re.IGNORECASE)
+_BRACKETS = {"(": "-lrb-", ")": "-rrb-", "[": "-lsb-", "]": "-rsb-"}
+_MARKED = re.compile(r"\[\w+\]")  # [UNK], [name]
+_SPACES = re.compile(" {2,}")
+_NAME = re.compile("x+")
+_PLACEHOLDERS = ("X", "X", "X", "NAME", "[name]", "Xname", "X-name")
+_PAIRED = re.compile(r"[\"“]([^\"“”]*)[\"”]")
+_COMMA = re.compile(r" ?,(?=\s)")
+
+
+def neutral(sentence: str, rng: np.random.Generator) -> str:
+    """Change the format of a sentence and leave its quality alone; often nothing is changed at all.
+
+    Parameters
+    ----------
+    sentence
+        A sentence, good or damaged.
+    rng
+        Where all chance comes from.
+    """
+    if rng.random() < 0.35:
+        return sentence
+    for name, (share, _) in VARIANTS.items():
+        if rng.random() < share:
+            sentence = variant(name, sentence, rng)
+    return sentence
+
+
+def variant(name: str, sentence: str, rng: np.random.Generator) -> str:
+    """Return one variant of a sentence, by its name in ``VARIANTS``."""
+    made = VARIANTS[name][1](sentence, rng)
+    return made if made.strip() else sentence
+
+
+def _lower_case(sentence: str, rng: np.random.Generator) -> str:
+    return sentence.lower()
+
+
+def _first_lower(sentence: str, rng: np.random.Generator) -> str:
+    return sentence[:1].lower() + sentence[1:]
+
+
+def _no_final_mark(sentence: str, rng: np.random.Generator) -> str:
+    return _FINAL_MARK.sub("", sentence)
+
+
+def _tokenised(sentence: str, rng: np.random.Generator) -> str:
+    spaced = _TOKEN_MARK.sub(lambda found: " " + found.group(), sentence)
+    spaced = _OPENING.sub(lambda found: found.group() + " ", spaced)
+    return _CONTRACTION.sub(lambda found: " " + found.group(), spaced)
+
+
+def _brackets(sentence: str, rng: np.random.Generator) -> str:
+    if _MARKED.search(sentence):
+        return sentence
+    made = "".join(f" {_BRACKETS[letter]} " if letter in _BRACKETS else letter for letter in sentence)
+    return _SPACES.sub(" ", made).strip()
+
+
+def _quotes(sentence: str, rng: np.random.Generator) -> str:
+    opening, closing = pick(rng, (('"', '"'), ("“", "”"), ("``", "''"), ("'", "'"), ("", "")))
+    return _PAIRED.sub(lambda found: opening + found.group(1) + closing, sentence)
+
+
+def _apostrophes(sentence: str, rng: np.random.Generator) -> str:
+    return sentence.replace("’", "'") if "’" in sentence else re.sub(r"(?<=\w)'(?=\w)", "’", sentence)
+
+
+def _placeholders(sentence: str, rng: np.random.Generator) -> str:
+    whole, name = split(sentence), pick(rng, _PLACEHOLDERS)
+    made = list(whole.pieces)
+    for found in reversed(list(_NAME.finditer(whole.classes))):
+        first = made[found.start()]
+        if whole.low[found.start()] != "unk":
+            made[found.start() : found.end()] = [first[: len(first) - len(first.lstrip())] + name]
+    return "".join(made).strip()
+
+
+def _digits(sentence: str, rng: np.random.Generator) -> str:
+    return _NUMBER.sub(lambda found: _NUMBERS[found.group().lower()], sentence)
+
+
+def _no_commas(sentence: str, rng: np.random.Generator) -> str:
+    return _COMMA.sub("", sentence)
+
+
+# how often each is chosen, and what it does; in this order, since lower case hides names
+VARIANTS: dict[str, tuple[float, Callable[[str, np.random.Generator], str]]] = {
+    "placeholders": (0.15, _placeholders),
+    "digits": (0.15, _digits),
+    "quotes": (0.3, _quotes),
+    "apostrophes": (0.15, _apostrophes),
+    "no_commas": (0.06, _no_commas),
+    "tokenised": (0.4, _tokenised),
+    "brackets": (0.3, _brackets),
+    "lower_case": (0.4, _lower_case),
+    "first_lower": (0.1, _first_lower),
+    "no_final_mark": (0.25, _no_final_mark),
+}

@@ -1,0 +1,156 @@
+"""A training run: steps until enough was seen, with checkpoints that a killed run goes on from to the same result."""
+
+from __future__ import annotations
+
+import time
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar
+
+from celadon.core import MissingExtraError, UsageError
+
+if TYPE_CHECKING:
+    import torch
+
+Batch = TypeVar("Batch")
+_MEMORY = ("exp_avg", "exp_avg_sq")
+_CLIP = 1.0
+_SMOOTHING = 0.98
+
+
+class Progress(NamedTuple):
+    """What a run tells after each batch; the loss is a moving average."""
+
+    seen: int
+    loss: float
+
+
+class TrainingRun(ABC, Generic[Batch]):
+    """A network, its optimiser (one of Adam's kind), how far it has come.
+
+    Parameters
+    ----------
+    model, optimiser
+        What is trained, and what trains it.
+    total
+        How much is to be seen, in the unit in which :meth:`loss` counts.
+    seed
+        For dropout.
+    run
+        What must be the same for a checkpoint to be gone on from.
+    checkpoint
+        Where it is, or will be.
+    """
+
+    def __init__(
+        self,
+        model: torch.nn.Module,
+        optimiser: torch.optim.Optimizer,
+        total: int,
+        seed: int,
+        run: Mapping[str, str],
+        checkpoint: Path,
+    ) -> None:
+        self._network, self._optimiser = model, optimiser
+        self._total, self._seed, self._identity, self.checkpoint = total, seed, dict(run), checkpoint
+        self.step, self.seen, self.seconds = 0, 0, 0.0
+        if checkpoint.is_file():
+            facts = _restore(checkpoint, model, optimiser, self._identity)
+            self.step, self.seen, self.seconds = int(facts["step"]), int(facts["seen"]), float(facts["seconds"])
+
+    @abstractmethod
+    def batches(self, skip: int) -> Iterator[Batch]:
+        """Yield batches without end, from the batch numbered ``skip`` on."""
+
+    @abstractmethod
+    def loss(self, batch: Batch) -> tuple[torch.Tensor, int]:
+        """Return the loss of a batch, and how much more has been seen with it."""
+
+    @abstractmethod
+    def rate(self, seen: int) -> float:
+        """Return the learning rate."""
+
+    def run(self, progress: Callable[[Progress], None], save_every: float = 120.0) -> None:
+        """Train to the end, or on from the checkpoint; one is taken every ``save_every`` seconds."""
+        torch = import_torch()
+        self._network.train()
+        saved = last = time.monotonic()
+        average = 0.0
+        for number, batch in enumerate(self.batches(self.step)):
+            if self.seen >= self._total:
+                break
+            # dropout must not depend on whether the run was interrupted
+            torch.manual_seed(self._seed * 1_000_003 + self.step)
+            loss = self._learn(batch)
+            average = loss if number == 0 else _SMOOTHING * average + (1 - _SMOOTHING) * loss
+            now = time.monotonic()
+            self.seconds += now - last
+            last = now
+            progress(Progress(self.seen, average))
+            if now - saved > save_every:
+                self.save()
+                saved = time.monotonic()
+        self.save()
+
+    def _learn(self, batch: Batch) -> float:
+        torch = import_torch()
+        for group in self._optimiser.param_groups:
+            group["lr"] = self.rate(self.seen)
+        loss, seen = self.loss(batch)
+        self._optimiser.zero_grad()
+        loss.backward()  # type: ignore[no-untyped-call]
+        torch.nn.utils.clip_grad_norm_(self._network.parameters(), _CLIP)
+        self._optimiser.step()
+        self.step += 1
+        self.seen += seen
+        return float(loss.detach())
+
+    def save(self) -> None:
+        """Take a checkpoint."""
+        facts = {"step": str(self.step), "seen": str(self.seen), "seconds": str(self.seconds)}
+        _save(self.checkpoint, self._network, self._optimiser, self._identity | facts)
+
+
+def import_torch() -> Any:
+    """Torch, or the error that says how to get it."""
+    try:
+        import torch
+    except ImportError:
+        raise MissingExtraError("torch", "train") from None
+    return torch
+
+
+def _save(path: Path, model: torch.nn.Module, optimiser: torch.optim.Optimizer, facts: Mapping[str, str]) -> None:
+    """Write a checkpoint beside its place, then rename it, so that there is always a whole one."""
+    from safetensors.torch import save_file
+
+    tensors = {f"model.{name}": weight.detach() for name, weight in model.named_parameters()}
+    for name, weight in model.named_parameters():
+        state = optimiser.state[weight]
+        tensors |= {f"{key}.{name}": state[key] for key in _MEMORY if key in state}
+    draft = path.with_name(path.name + ".part")
+    save_file(tensors, draft, metadata=dict(facts))
+    draft.replace(path)
+
+
+def _restore(
+    path: Path, model: torch.nn.Module, optimiser: torch.optim.Optimizer, run: Mapping[str, str]
+) -> dict[str, str]:
+    """Load a checkpoint of the same run, and return its facts."""
+    import torch
+    from safetensors import safe_open
+
+    with safe_open(path, framework="pt") as file:
+        facts: dict[str, str] = file.metadata()
+        if any(facts.get(name) != value for name, value in run.items()):
+            raise UsageError(
+                f"{path} is of another run (other options or data); give another --work, or start anew with --fresh"
+            )
+        there = set(file.keys())
+        for name, weight in model.named_parameters():
+            weight.data.copy_(file.get_tensor(f"model.{name}"))
+            if f"{_MEMORY[0]}.{name}" in there:
+                state: dict[str, Any] = {"step": torch.tensor(float(facts["step"]))}
+                optimiser.state[weight] = state | {key: file.get_tensor(f"{key}.{name}") for key in _MEMORY}
+    return facts

@@ -1,0 +1,242 @@
+"""The encoder in torch against transformers, its graph against torch, and the folder that is written."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from celadon.core import InputError, UsageError
+from celadon.models.store import verify
+from tests.conftest import missing_part
+from tests.tiny_encoder import CLS, SEP, VOCABULARY, tiny_network, tiny_tokenizer
+
+try:
+    import onnx  # noqa: F401
+    import torch
+except ImportError:
+    missing_part("torch or onnx", "run: pip install celadon[train]")
+
+HEADS = ("acceptability", "meaning", "before", "after")
+
+
+def rows_of(lengths: list[int], pad: int = 0, seed: int = 1) -> tuple[np.ndarray, np.ndarray]:
+    draw = np.random.default_rng(seed)
+    ids = np.full((len(lengths), max(lengths)), pad, dtype=np.int64)
+    for at, length in enumerate(lengths):
+        ids[at, :length] = [CLS, *draw.integers(4, len(VOCABULARY), length - 2), SEP]
+    return ids, np.array(lengths, dtype=np.int64)
+
+
+def torch_heads(network: Any, ids: np.ndarray, lengths: np.ndarray) -> list[np.ndarray]:
+    with torch.no_grad():
+        return [part.numpy() for part in network(torch.from_numpy(ids), torch.from_numpy(lengths))]
+
+
+def session_of(graph: bytes, threads: int = 1) -> Any:
+    import onnxruntime
+
+    options = onnxruntime.SessionOptions()
+    options.intra_op_num_threads = threads
+    return onnxruntime.InferenceSession(graph, options, providers=["CPUExecutionProvider"])
+
+
+def graph_heads(session: Any, ids: np.ndarray, lengths: np.ndarray) -> list[np.ndarray]:
+    if isinstance(session, bytes):
+        session = session_of(session)
+    return session.run(list(HEADS), {"ids": ids, "lengths": lengths})
+
+
+def graph_of(network: Any, precision: str, *, even: bool = True) -> bytes:
+    from celadon.train.encoder_files import largest_inputs
+    from celadon.train.encoder_graph import encoder_graph
+
+    weights = {name: weight.detach().numpy() for name, weight in network.named_parameters()}
+    largest = largest_inputs(network, rows_of([12] * 8)[0]) if even else None
+    return encoder_graph(weights, network.shape, 64, precision, largest)
+
+
+@pytest.fixture(scope="module")
+def network() -> Any:
+    return tiny_network()
+
+
+def test_the_body_is_that_of_transformers(tmp_path: Path) -> None:
+    try:
+        from transformers import BertConfig, BertModel
+    except ImportError:
+        missing_part("transformers", "run: pip install celadon[hf]")
+    from celadon.train.encoder_network import EncoderNetwork
+
+    torch.manual_seed(3)
+    config = BertConfig(
+        vocab_size=40,
+        hidden_size=32,
+        num_hidden_layers=3,
+        num_attention_heads=4,
+        intermediate_size=48,
+        max_position_embeddings=20,
+    )
+    theirs = BertModel(config).eval()
+    with torch.no_grad():
+        for weight in theirs.parameters():
+            weight.add_(torch.randn_like(weight) * 0.1)
+    theirs.save_pretrained(tmp_path)
+    ours = EncoderNetwork.from_minilm(tmp_path).eval()
+    ids, lengths = rows_of([11, 3, 7])
+    mask = (np.arange(11) < lengths[:, None]).astype(np.int64)
+    with torch.no_grad():
+        states = theirs(torch.from_numpy(ids), attention_mask=torch.from_numpy(mask)).last_hidden_state.numpy()
+    mean = (states * mask[:, :, None]).sum(1) / mask.sum(1, keepdims=True)
+    expected = mean / np.linalg.norm(mean, axis=1, keepdims=True)
+    np.testing.assert_allclose(torch_heads(ours, ids, lengths)[1], expected, atol=1e-5)
+
+
+def test_padding_is_not_looked_at(network: Any) -> None:
+    lengths = [9, 2, 5]
+    one = torch_heads(network, *rows_of(lengths))
+    other = torch_heads(network, *rows_of(lengths, pad=7))
+    for a, b in zip(one, other, strict=True):
+        np.testing.assert_array_equal(a, b)
+    ids, _ = rows_of(lengths)
+    for at, length in enumerate(lengths):
+        alone = torch_heads(network, ids[at : at + 1, :length], np.array([length]))
+        for a, b in zip(one, alone, strict=True):
+            np.testing.assert_allclose(a[at], b[0], atol=1e-5)
+
+
+def test_every_weight_is_learned_also_in_16_bits(network: Any) -> None:
+    network = tiny_network().train()
+    ids, lengths = (torch.from_numpy(part) for part in rows_of([9, 2, 5, 9]))
+    with torch.autocast("cpu", torch.bfloat16):
+        heads = network(ids, lengths)
+        order = network.order_logits(type(heads)(*(h[:2] for h in heads)), type(heads)(*(h[2:] for h in heads)))
+    assert {part.dtype for part in (*heads, order)} == {torch.float32}
+    (heads.acceptability.sum() + heads.meaning[:, 0].sum() + order.sum()).backward()
+    for name, weight in network.named_parameters():
+        assert weight.grad is not None, name
+        assert torch.isfinite(weight.grad).all(), name
+        # all queries see a bias of the keys alike, so that nothing depends on it
+        assert name.endswith("attention.bias") or weight.grad.abs().sum() > 0, name
+
+
+def test_the_exact_graph_is_the_network(network: Any) -> None:
+    rows = rows_of([13, 4, 2, 9, 9])
+    for ours, expected in zip(graph_heads(graph_of(network, "fp32"), *rows), torch_heads(network, *rows), strict=True):
+        assert ours.shape == expected.shape
+        np.testing.assert_allclose(ours, expected, atol=1e-4)
+
+
+@pytest.mark.parametrize("even", [True, False])
+def test_the_graph_in_bytes_is_near_the_network(network: Any, even: bool) -> None:
+    rows = rows_of([13, 4, 2, 9, 9, 30])
+    ours, expected = graph_heads(graph_of(network, "int8", even=even), *rows), torch_heads(network, *rows)
+    assert ((ours[1] * expected[1]).sum(axis=1) > 0.995).all()
+    for one, two in zip(ours, expected, strict=True):
+        assert np.abs(one - two).mean() < 0.06 * max(1.0, float(two.std()))
+
+
+def test_a_large_channel_does_not_cost_the_others_their_levels() -> None:
+    network = tiny_network()
+    with torch.no_grad():
+        for layer in network.layers:
+            layer.outer_norm.weight[5] *= 60
+            layer.attended_norm.weight[3] *= 60
+            layer.attention.weight[:, 5] /= 60
+            layer.inner.weight[:, 3] /= 60
+    rows = rows_of([12] * 16)
+    expected = torch_heads(network, *rows)
+    even, plain = (graph_heads(graph_of(network, "int8", even=even), *rows) for even in (True, False))
+    errors = [float(np.abs(found[2] - expected[2]).mean()) for found in (even, plain)]
+    assert errors[0] < errors[1] / 2
+
+
+@pytest.mark.parametrize(("threads", "size"), [(1, 1), (1, 64), (2, 7), (2, 64)])
+def test_bytes_do_not_depend_on_neighbours_and_threads(network: Any, threads: int, size: int) -> None:
+    graph = graph_of(network, "int8")
+    ids, lengths = rows_of([11] * 64)
+    together = graph_heads(graph, ids, lengths)
+    session = session_of(graph, threads)
+    for at in range(0, 64, size):
+        part = graph_heads(session, ids[at : at + size], lengths[at : at + size])
+        for a, b in zip(part, together, strict=True):
+            np.testing.assert_allclose(a, b[at : at + size], rtol=0, atol=2e-6)
+
+
+def test_the_graph_is_the_same_bytes_each_time(network: Any) -> None:
+    assert graph_of(network, "int8") == graph_of(network, "int8")
+
+
+def test_a_folder_is_written_whole(tmp_path: Path, network: Any) -> None:
+    from celadon.train.encoder_files import write_encoder
+
+    write_encoder(network, tiny_tokenizer(), tmp_path / "mine", card="# mine\n", facts={"base": "none"})
+    found = set(verify(tmp_path / "mine", full=True).files)
+    assert found == {"model.onnx", "model.json", "order.npy", "tokenizer.json", "card.md"}
+    described = json.loads((tmp_path / "mine" / "model.json").read_text())
+    assert described == {
+        "format": "celadon-encoder/1",
+        "name": "mine",
+        "window": 256,
+        "scripts": ["Latin"],
+        "cls_id": CLS,
+        "sep_id": SEP,
+        "pad_id": 0,
+        "base": "none",
+    }
+    with pytest.raises(UsageError, match="is there already"):
+        write_encoder(network, tiny_tokenizer(), tmp_path / "mine")
+
+
+def test_a_tokenizer_without_marks_is_refused(tmp_path: Path, network: Any) -> None:
+    from tokenizers import Tokenizer, models
+
+    from celadon.train.encoder_files import write_encoder
+
+    bare = Tokenizer(models.WordLevel({"a": 0}, unk_token="a")).to_str()
+    with pytest.raises(InputError, match=r"no \[CLS\]"):
+        write_encoder(network, bare, tmp_path / "mine")
+    assert not list(tmp_path.iterdir())
+
+
+CONFIG = {
+    "vocab_size": 9,
+    "hidden_size": 8,
+    "num_hidden_layers": 1,
+    "num_attention_heads": 2,
+    "intermediate_size": 8,
+    "max_position_embeddings": 8,
+    "layer_norm_eps": 1e-12,
+    "hidden_act": "gelu",
+}
+
+
+@pytest.mark.parametrize(
+    ("config", "weights", "told"),
+    [
+        (None, None, r"config\.json: cannot be read"),
+        ("[", None, r"config\.json: is not JSON"),
+        ("[]", None, r"config\.json: is not a JSON object"),
+        (json.dumps(CONFIG), None, r"model\.safetensors: cannot be read"),
+        (json.dumps(CONFIG), b"weights", r"model\.safetensors: is not a safetensors file"),
+        (json.dumps(CONFIG), {}, "is not a BERT"),
+        (json.dumps(CONFIG | {"hidden_act": "relu"}), {}, "only exact GELU"),
+    ],
+)
+def test_a_folder_that_is_no_bert_is_told_in_one_line(tmp_path: Path, config: Any, weights: Any, told: str) -> None:
+    from safetensors.torch import save_file
+
+    from celadon.train.encoder_network import EncoderNetwork
+
+    if config is not None:
+        (tmp_path / "config.json").write_text(config)
+    if isinstance(weights, bytes):
+        (tmp_path / "model.safetensors").write_bytes(weights)
+    elif weights is not None:
+        save_file({"x": torch.zeros(1)}, tmp_path / "model.safetensors")
+    with pytest.raises(InputError, match=told) as raised:
+        EncoderNetwork.from_minilm(tmp_path)
+    assert "\n" not in str(raised.value)
