@@ -61,7 +61,7 @@ class GruenCoherence(Metric):
         np.minimum.at(worst, found.owner, found.kept)
         parts = {
             "splits": splits,
-            "doubted": np.bincount(found.owner, weights=found.kept < 0, minlength=samples),
+            "doubted": np.bincount(found.owner[found.kept < 0], minlength=samples).astype(np.float64),
             # a text of one sentence has no split
             "worst": np.where(np.isinf(worst), np.nan, worst),
         }
