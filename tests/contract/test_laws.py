@@ -90,7 +90,7 @@ def check_shape(metric: Metric, result: MetricScores, count: int) -> None:
     assert all(len(column) == count for column in result.parts.values())
 
 
-NEED_BUILTIN = ("slor", "wpslor", "rouge_lm", "morcela", "nce", "ppl")
+NEED_BUILTIN = ("slor", "wpslor", "wordslor", "rouge_lm", "morcela", "nce", "ppl")
 MASKED = "hf:bert-base-cased"
 
 

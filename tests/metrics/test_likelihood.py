@@ -229,7 +229,7 @@ def test_the_signature_says_how(bigrams: Bigrams) -> None:
     assert "nupunkt" not in load(f"slor[model={bigrams.folder},context=document]").signature
 
 
-@pytest.mark.parametrize("name", [*FORMULAS, "wpslor", "pll", "morcela"])
+@pytest.mark.parametrize("name", [*FORMULAS, "wpslor", "wordslor", "pll", "morcela"])
 def test_an_unknown_context_is_refused(name: str) -> None:
     with pytest.raises(UsageError, match=r"unknown context 'paragraph'; known: sentence, document"):
         load(f"{name}[context=paragraph]")
@@ -237,5 +237,6 @@ def test_an_unknown_context_is_refused(name: str) -> None:
 
 def test_the_papers_names_have_their_models() -> None:
     assert load("wpslor").model == load("slor").model == "builtin"
+    assert load("wordslor").model == "builtin-word"
     with pytest.raises(UsageError, match="unknown option"):
         load("wpslor[model=smollm2]")

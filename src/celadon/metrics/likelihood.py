@@ -212,6 +212,28 @@ class Wpslor(_LogOdds):
 
 
 @dataclass(frozen=True)
+class Wordslor(_LogOdds):
+    """SLOR of the built-in word model, the paper's WordSLOR.
+
+    Parameters
+    ----------
+    context
+        ``sentence`` or ``document``.
+    """
+
+    model: ClassVar[str] = "builtin-word"
+    context: str = "sentence"
+    info: ClassVar[MetricInfo] = MetricInfo(
+        name="wordslor",
+        meaning="slor of the built-in word model, as in the paper",
+        reading=f"as slor; a word that the model does not know is scored as any unknown word; {_READ}",
+        low=-math.inf,
+        high=math.inf,
+        parts=PARTS,
+    )
+
+
+@dataclass(frozen=True)
 class Pll(Likelihood):
     """Mean pseudo-log-likelihood of a token under a masked model.
 

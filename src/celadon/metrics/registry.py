@@ -38,6 +38,7 @@ _OURS = {
     "sari": "sari:Sari",
     "slor": "likelihood:Slor",
     "wpslor": "likelihood:Wpslor",
+    "wordslor": "likelihood:Wordslor",
     "morcela": "morcela:Morcela",
     "rouge_lm": "rouge_lm:RougeLm",
     "nce": "likelihood:Nce",
