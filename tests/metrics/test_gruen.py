@@ -29,7 +29,13 @@ try:
 except ImportError:
     missing_part("torch or onnx", "run: pip install celadon[train]")
 
-CAT, DOG, MAT, HOME, RAN = "The cat sat on a mat.", "The dog ran home.", "He sat on it.", "The cats ran.", "He ran home."
+CAT, DOG, MAT, HOME, RAN = (
+    "The cat sat on a mat.",
+    "The dog ran home.",
+    "He sat on it.",
+    "The cats ran.",
+    "He ran home.",
+)
 SIX = [CAT, DOG, MAT, HOME, RAN, "A dog ran."]
 
 
