@@ -8,13 +8,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from celadon.batch.units import units_of, unreadable
+from celadon.batch.units import places_of, units_of, unreadable
 from celadon.core import FloatArray, IntArray
+from celadon.models.store.places import HF_PREFIX
 
 if TYPE_CHECKING:
     from celadon.batch import Batch
-
-HUB = "hf:"
 
 
 @dataclass(frozen=True, eq=False)
@@ -42,7 +41,7 @@ class Acceptabilities:
 
 def acceptabilities_of(batch: Batch, model: str) -> Acceptabilities:
     """Judge the sentences of all texts by an encoder of ours, or by ``hf:`` a classifier trained on CoLA."""
-    if not model.startswith(HUB):
+    if not model.startswith(HF_PREFIX):
         read = batch.encodings(model)
         values = 1 / (1 + np.exp(-read.encoded.acceptability))
         return Acceptabilities(read.owner, read.starts, read.ends, values, read.reasons)
@@ -52,9 +51,7 @@ def acceptabilities_of(batch: Batch, model: str) -> Acceptabilities:
     reasons = unreadable(batch, (), model)
     units = [unit for unit in units_of(batch) if unit.owner not in reasons]
     return Acceptabilities(
-        owner=np.array([unit.owner for unit in units], dtype=np.int64),
-        starts=np.array([unit.start for unit in units], dtype=np.int64),
-        ends=np.array([unit.end for unit in units], dtype=np.int64),
+        *places_of(units),
         values=classifier.probabilities([unit.text for unit in units]),
         reasons=reasons,
     )

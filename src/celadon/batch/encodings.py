@@ -6,9 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-import numpy as np
-
-from celadon.batch.units import units_of, unreadable
+from celadon.batch.units import places_of, units_of, unreadable
 from celadon.core import IntArray
 from celadon.models.encoder import Encoded
 
@@ -47,9 +45,7 @@ def encodings_of(batch: Batch, model: str) -> Encodings:
     reasons = unreadable(batch, encoder.scripts, encoder.name)
     units = [unit for unit in units_of(batch) if unit.owner not in reasons]
     return Encodings(
-        owner=np.array([unit.owner for unit in units], dtype=np.int64),
-        starts=np.array([unit.start for unit in units], dtype=np.int64),
-        ends=np.array([unit.end for unit in units], dtype=np.int64),
+        *places_of(units),
         encoded=encoder.encode([unit.text for unit in units]),
         reasons=reasons,
     )

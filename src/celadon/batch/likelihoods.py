@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from celadon.batch.units import units_of, unreadable
+from celadon.batch.units import places_of, units_of, unreadable
 from celadon.core import FloatArray, IntArray, UsageError
 from celadon.models.language_model import LanguageModel, TokenScores
 
@@ -68,9 +68,7 @@ def likelihoods_of(batch: Batch, model: str, context: str, variant: str, recent:
             reasons.setdefault(row, f"{loaded.name} knows no piece of the text")
     kept = [(unit, s) for unit, s in zip(units, scored, strict=True) if len(s) and unit.owner not in reasons]
     return Likelihoods(
-        owner=np.array([unit.owner for unit, _ in kept], dtype=np.int64),
-        starts=np.array([unit.start for unit, _ in kept], dtype=np.int64),
-        ends=np.array([unit.end for unit, _ in kept], dtype=np.int64),
+        *places_of([unit for unit, _ in kept]),
         tokens=tuple(scores for _, scores in kept),
         logprobs=np.array([scores.logprobs.sum() for _, scores in kept], dtype=np.float64),
         unigrams=np.array([scores.unigrams.sum() for _, scores in kept], dtype=np.float64),

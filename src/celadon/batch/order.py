@@ -12,15 +12,16 @@ import numpy as np
 from celadon.batch.units import Unit, units_of, unreadable
 from celadon.core import FloatArray, IntArray
 from celadon.models.encoder import order_logits
+from celadon.models.store.places import HF_PREFIX
 
 if TYPE_CHECKING:
     from celadon.batch import Batch
 
-LIKELIHOOD, HUB = "lm:", "hf:"
+LIKELIHOOD = "lm:"
 REACH = 4
 """How many sentences apart two sentences may be for the encoder to compare them."""
 TEMPERATURE = 6.0
-"""How many nats of likelihood one unit of a logit is worth where a language model tells the order."""
+"""How many nats of likelihood one unit of a logit is worth where a language model tells the order. Set by hand."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,7 +51,7 @@ def orders_of(batch: Batch, model: str) -> Orders:
     """Judge all splits by an encoder of ours, by the likelihoods of ``lm:NAME``, or by an order head ``hf:NAME``."""
     if model.startswith(LIKELIHOOD):
         return _by_likelihood(batch, model.removeprefix(LIKELIHOOD))
-    return _by_order_head(batch, model) if model.startswith(HUB) else _by_encoder(batch, model)
+    return _by_order_head(batch, model) if model.startswith(HF_PREFIX) else _by_encoder(batch, model)
 
 
 def _by_encoder(batch: Batch, model: str) -> Orders:

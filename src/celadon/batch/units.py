@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
-from celadon.core import UsageError
+import numpy as np
+
+from celadon.core import IntArray, UsageError
 from celadon.text.scripts import is_in_scripts, is_wordless
 
 if TYPE_CHECKING:
@@ -21,6 +24,20 @@ class Unit(NamedTuple):
     start: int
     end: int
     text: str
+
+
+class Places(NamedTuple):
+    """The sample of each unit, and its characters."""
+
+    owner: IntArray
+    starts: IntArray
+    ends: IntArray
+
+
+def places_of(units: Sequence[Unit]) -> Places:
+    """Return where units stand."""
+    columns = np.array([unit[:3] for unit in units], dtype=np.int64).reshape(-1, 3)
+    return Places(*(column.copy() for column in columns.T))
 
 
 def units_of(batch: Batch, context: str = "sentence") -> list[Unit]:

@@ -41,3 +41,35 @@ class RowProgress:
         self._bar.total = reader.bytes_total
         self._bar.n = reader.bytes_read
         self._bar.refresh()
+
+
+class CountProgress:
+    """A bar for work that tells how much is done and of how much; one that is full makes room for the next.
+
+    Parameters
+    ----------
+    unit
+        What is counted: ``texts``.
+    """
+
+    def __init__(self, unit: str) -> None:
+        self._unit = unit
+        self._bar: Any = None
+
+    def __enter__(self) -> CountProgress:
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        if self._bar is not None:
+            self._bar.close()
+
+    def __call__(self, done: int, total: int) -> None:
+        """Move the bar."""
+        if self._bar is None:
+            from tqdm import tqdm
+
+            self._bar = tqdm(total=total, unit=f" {self._unit}", delay=_PATIENCE, disable=None, leave=False)
+        self._bar.update(done - self._bar.n)
+        if done >= total:
+            self._bar.close()
+            self._bar = None

@@ -7,6 +7,7 @@ import math
 from typing import TYPE_CHECKING, Any
 
 from celadon.cli.meta import tables as meta_tables
+from celadon.cli.progress import CountProgress
 
 if TYPE_CHECKING:
     from celadon.meta.study import CorrelationRow, Study
@@ -51,7 +52,7 @@ def run(arguments: argparse.Namespace) -> int:
     from celadon.meta.study import make_study
 
     table = meta_tables.table_of(arguments)
-    with meta_tables.StudyProgress() as progress:
+    with CountProgress("correlations") as progress:
         study = make_study(
             table,
             kind=arguments.correlation,

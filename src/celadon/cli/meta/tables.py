@@ -15,7 +15,6 @@ if TYPE_CHECKING:
 
 KINDS = ("pearson", "spearman", "kendall")
 LEVELS = ("instance", "system", "within-item")
-_PATIENCE = 2.0
 
 
 def add_table(command: argparse.ArgumentParser, *, human: str = "the rating columns") -> None:
@@ -132,28 +131,6 @@ def table_of(arguments: argparse.Namespace, metrics: Sequence[str] | None = None
         lower_is_better=named(arguments.lower_is_better),
         known=known_metric,
     )
-
-
-class StudyProgress:
-    """A bar on the standard error stream for studies that take over two seconds, where there is a terminal."""
-
-    def __init__(self) -> None:
-        self._bar: Any = None
-
-    def __enter__(self) -> StudyProgress:
-        return self
-
-    def __exit__(self, *exception: object) -> None:
-        if self._bar is not None:
-            self._bar.close()
-
-    def __call__(self, done: int, total: int) -> None:
-        """Move the bar."""
-        if self._bar is None:
-            from tqdm import tqdm
-
-            self._bar = tqdm(total=total, unit=" correlations", delay=_PATIENCE, disable=None, leave=False)
-        self._bar.update(done - self._bar.n)
 
 
 def print_json(value: Any) -> None:

@@ -7,11 +7,11 @@ import shlex
 import shutil
 import sys
 from collections.abc import Sequence
-from dataclasses import fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from celadon.cli.train.bars import bar
+from celadon.cli.train.recipe_options import add_numbers, file_names, given_options, recipe_of
 
 if TYPE_CHECKING:
     from celadon.train.acceptability import AcceptabilityTraining
@@ -61,15 +61,7 @@ def add_parser(kinds: Any) -> None:
     command.add_argument("--labelled", action="append", default=[], metavar="FILE", help="sentences labelled as CoLA's")
     command.add_argument("--test", action="append", default=[], metavar="FILE", help="labelled sentences to measure on")
     command.add_argument("--base", default="minilm", metavar="NAME", help="the encoder to begin with (default: minilm)")
-    for field in fields(AcceptabilityRecipe):
-        if field.name in _NUMBERS:
-            command.add_argument(
-                f"--{field.name.replace('_', '-')}",
-                type=type(field.default),
-                default=field.default,
-                metavar="N" if isinstance(field.default, int) else "X",
-                help=f"{_NUMBERS[field.name]} (default: {field.default:g})",
-            )
+    add_numbers(command, AcceptabilityRecipe, _NUMBERS)
     command.add_argument("--precision", choices=PRECISIONS, default="float32", help="bfloat16 is faster where it works")
     command.add_argument("--about", default="", metavar="TEXT", help="for the card: what the data are, their licence")
     command.add_argument("--work", metavar="FOLDER", help="where the examples and the checkpoint are, and stay")
@@ -90,9 +82,7 @@ def run(arguments: argparse.Namespace) -> int:
     torch = import_torch()
     if arguments.threads:
         torch.set_num_threads(arguments.threads)
-    recipe = AcceptabilityRecipe(
-        **{field.name: getattr(arguments, field.name) for field in fields(AcceptabilityRecipe)}
-    )
+    recipe = recipe_of(arguments, AcceptabilityRecipe)
     training, sources = _prepared(arguments, recipe, folder)
     _train(training)
     for line in _finish(arguments, training, sources, folder):
@@ -162,10 +152,9 @@ def _finish(
 
 def _command(arguments: argparse.Namespace) -> str:
     """The command that makes this encoder, with files by their names."""
-    given: list[str] = [*(Path(path).name for path in arguments.corpus), "--output", Path(arguments.output).name]
+    given: list[str] = [*file_names(arguments.corpus), "--output", Path(arguments.output).name]
     for name in ("treebank", "labelled", "test"):
         for path in getattr(arguments, name):
             given += [f"--{name}", Path(path).name]
-    for name in ("base", *_NUMBERS, "precision"):
-        given += [f"--{name.replace('_', '-')}", str(getattr(arguments, name))]
+    given += given_options(arguments, ("base", *_NUMBERS, "precision"))
     return shlex.join(["celadon", "train", "acceptability", *given])

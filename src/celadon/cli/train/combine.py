@@ -7,6 +7,7 @@ import sys
 from typing import TYPE_CHECKING, Any
 
 from celadon.cli.meta import tables as meta_tables
+from celadon.cli.progress import CountProgress
 from celadon.cli.train import ratings as rated
 
 if TYPE_CHECKING:
@@ -62,7 +63,7 @@ def run(arguments: argparse.Namespace) -> int:
         raise UsageError(f"{arguments.plot}: a plot is written as .png or .svg")
     rated.check_outputs(arguments, arguments.output, arguments.plot)
     table, test = rated.tables_of(arguments)
-    with rated.TextProgress() as progress:
+    with CountProgress("texts") as progress:
         trained = train_combination(
             table,
             features,

@@ -8,6 +8,7 @@ import sys
 from typing import TYPE_CHECKING, Any
 
 from celadon.cli.meta import tables as meta_tables
+from celadon.cli.progress import CountProgress
 from celadon.cli.train import ratings as rated
 
 if TYPE_CHECKING:
@@ -50,7 +51,7 @@ def run(arguments: argparse.Namespace) -> int:
     rated.check_outputs(arguments, arguments.output)
     table, test = rated.tables_of(arguments)
     model = language_model(arguments.model)
-    with rated.TextProgress() as progress:
+    with CountProgress("texts") as progress:
         learned = learn_morcela(
             table,
             model,

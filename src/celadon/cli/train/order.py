@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import argparse
 import shlex
-from dataclasses import fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from celadon.cli.train.bars import bar
+from celadon.cli.train.recipe_options import add_numbers, file_names, given_options, recipe_of
 
 if TYPE_CHECKING:
     from celadon.train.encoder_recipes import OrderRecipe
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 _EPILOG = """\
 Sentences of one paragraph are compared two by two; articles kept apart tell how often the order is told right. The
-encoder itself is not changed. Use it by its folder: celadon score texts.txt --metric "celadon[encoder=./my-encoder]"
+encoder itself is not changed.
 """
 
 _NUMBERS = {
@@ -47,14 +47,7 @@ def add_parser(kinds: Any) -> None:
     command.add_argument("corpus", nargs="+", metavar="CORPUS", help="text files, also .xz and .gz")
     command.add_argument("--network", required=True, metavar="FILE", help="what celadon train acceptability kept")
     command.add_argument("--output", required=True, metavar="FOLDER", help="where the encoder is to be; a new folder")
-    for field in fields(OrderRecipe):
-        command.add_argument(
-            f"--{field.name.replace('_', '-')}",
-            type=type(field.default),
-            default=field.default,
-            metavar="N" if isinstance(field.default, int) else "X",
-            help=f"{_NUMBERS[field.name]} (default: {field.default:g})",
-        )
+    add_numbers(command, OrderRecipe, _NUMBERS)
     command.add_argument("--bfloat16", action="store_true", help="encode in 16 bits: faster where it works")
     command.add_argument("--threads", type=int, metavar="N", help="processor threads (default: all)")
     command.set_defaults(run=run)
@@ -76,7 +69,7 @@ def run(arguments: argparse.Namespace) -> int:
     from celadon.train.encoder_files import write_encoder
     from celadon.train.network_file import load_network
 
-    recipe = OrderRecipe(**{field.name: getattr(arguments, field.name) for field in fields(OrderRecipe)})
+    recipe = recipe_of(arguments, OrderRecipe)
     kept = load_network(Path(arguments.network))
     figures = _train(arguments, recipe, kept)
     card = order_card(kept.card, recipe, figures, _command(arguments))
@@ -110,8 +103,7 @@ def _train(arguments: argparse.Namespace, recipe: OrderRecipe, kept: KeptNetwork
 
 def _command(arguments: argparse.Namespace) -> str:
     """The command that makes this encoder, with files by their names."""
-    given: list[str] = [*(Path(path).name for path in arguments.corpus), "--network", Path(arguments.network).name]
+    given: list[str] = [*file_names(arguments.corpus), "--network", Path(arguments.network).name]
     given += ["--output", Path(arguments.output).name]
-    for name in _NUMBERS:
-        given += [f"--{name.replace('_', '-')}", str(getattr(arguments, name))]
+    given += given_options(arguments, _NUMBERS)
     return shlex.join(["celadon", "train", "order", *given, *(["--bfloat16"] if arguments.bfloat16 else [])])

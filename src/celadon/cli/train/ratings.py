@@ -11,8 +11,6 @@ from celadon.cli.meta import tables as meta_tables
 if TYPE_CHECKING:
     from celadon.train.ratings import RatedTexts
 
-_PATIENCE = 2.0
-
 
 def add_ratings(command: argparse.ArgumentParser, references: bool) -> None:
     """Options that say what is learned from, and what is kept apart."""
@@ -87,31 +85,6 @@ def options_of(arguments: argparse.Namespace, rating: str) -> dict[str, Any]:
         "seed": meta_tables.seed_of(arguments),
         "lower_is_better": arguments.lower_is_better or less_is_better(rating),
     }
-
-
-class TextProgress:
-    """A bar on the standard error stream for scoring that takes over two seconds, where there is a terminal."""
-
-    def __init__(self) -> None:
-        self._bar: Any = None
-
-    def __enter__(self) -> TextProgress:
-        return self
-
-    def __exit__(self, *exception: object) -> None:
-        if self._bar is not None:
-            self._bar.close()
-
-    def __call__(self, done: int, total: int) -> None:
-        """Move the bar; one that is full makes room for the next."""
-        if self._bar is None:
-            from tqdm import tqdm
-
-            self._bar = tqdm(total=total, unit=" texts", delay=_PATIENCE, disable=None, leave=False)
-        self._bar.update(done - self._bar.n)
-        if done >= total:
-            self._bar.close()
-            self._bar = None
 
 
 def tell_left_out(left_out: int, of: int) -> str:

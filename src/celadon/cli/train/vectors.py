@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import argparse
 import shlex
-from dataclasses import fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from celadon.cli.train.bars import bar
+from celadon.cli.train.recipe_options import add_numbers, file_names, given_options, recipe_of
 
 if TYPE_CHECKING:
     from celadon.train.corpus import Corpus
@@ -45,14 +45,7 @@ def add_parser(kinds: Any) -> None:
     )
     command.add_argument("corpus", nargs="+", metavar="CORPUS", help="text files, also .xz and .gz")
     command.add_argument("--output", required=True, metavar="FOLDER", help="where the vectors are to be; a new folder")
-    for field in fields(VectorRecipe):
-        command.add_argument(
-            f"--{field.name.replace('_', '-')}",
-            type=type(field.default),
-            default=field.default,
-            metavar="N" if isinstance(field.default, int) else "X",
-            help=f"{_NUMBERS[field.name]} (default: {field.default:g})",
-        )
+    add_numbers(command, VectorRecipe, _NUMBERS)
     command.add_argument("--about", default="", metavar="TEXT", help="for the card: what the data are, their licence")
     command.set_defaults(run=run)
 
@@ -67,7 +60,7 @@ def run(arguments: argparse.Namespace) -> int:
 
     folder = Path(arguments.output)
     check_new_folder(folder)
-    recipe = VectorRecipe(**{field.name: getattr(arguments, field.name) for field in fields(VectorRecipe)})
+    recipe = recipe_of(arguments, VectorRecipe)
     corpus = Corpus(tuple(Path(path) for path in arguments.corpus), recipe.hold_out, recipe.seed)
     trained = _train(corpus, recipe)
     write_vectors(folder, trained, card(folder.name, trained, corpus, arguments.about, _command(arguments)))
@@ -98,7 +91,6 @@ def _train(corpus: Corpus, recipe: VectorRecipe) -> TrainedVectors:
 
 def _command(arguments: argparse.Namespace) -> str:
     """The command that makes these vectors, with the corpus by the names of its files."""
-    given: list[str] = [*(Path(path).name for path in arguments.corpus), "--output", Path(arguments.output).name]
-    for name in _NUMBERS:
-        given += [f"--{name.replace('_', '-')}", str(getattr(arguments, name))]
+    given: list[str] = [*file_names(arguments.corpus), "--output", Path(arguments.output).name]
+    given += given_options(arguments, _NUMBERS)
     return shlex.join(["celadon", "train", "vectors", *given])

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from celadon.batch.order import HUB, LIKELIHOOD
+from celadon.batch.order import LIKELIHOOD
+from celadon.models.store.places import HF_PREFIX
 
 
 def model_names(
@@ -13,11 +14,11 @@ def model_names(
     if likelihood:
         found.append(_language_model(likelihood))
     if acceptability:
-        found.append(_classifier(acceptability) if acceptability.startswith(HUB) else _encoder(acceptability))
+        found.append(_classifier(acceptability) if acceptability.startswith(HF_PREFIX) else _encoder(acceptability))
     if order and order.startswith(LIKELIHOOD):
         found.append(_language_model(order.removeprefix(LIKELIHOOD)))
     elif order:
-        found.append(_order_head(order) if order.startswith(HUB) else _encoder(order))
+        found.append(_order_head(order) if order.startswith(HF_PREFIX) else _encoder(order))
     return tuple(dict.fromkeys(found))
 
 

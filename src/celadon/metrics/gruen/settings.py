@@ -39,8 +39,8 @@ class Scale(NamedTuple):
     """How a mean log-probability becomes a number from 0 to 1: a logistic curve, 0.5 at ``centre``.
 
     The paper adds up log-probabilities without bounds, so that long sentences and rare words cost without end, and does
-    not say how they come to lie beside an acceptability from 0 to 1. Here the mean over tokens is taken, and the curve
-    has the centre and the spread that the model gives to sound and damaged sentences of Wikipedia.
+    not say how they come to lie beside an acceptability from 0 to 1. Here the mean over tokens is taken. The numbers
+    are set by hand and have yet to be measured on sound and damaged sentences.
     """
 
     centre: float
@@ -61,9 +61,8 @@ PENALTY = 0.1
 class Weights(NamedTuple):
     """What each part counts in the sum.
 
-    The paper adds the parts as they are. Its order model is nearly certain of texts in order, so that their loss is
-    nearly 0; a smaller one leaves a loss near that of a guess, ln 2, on every text of several sentences, which must not
-    drown the rest.
+    The paper adds the parts as they are. An order model that is little better than a guess leaves a loss near ln 2 on
+    every text of several sentences, which must not drown the rest: coherence counts a tenth. Set by hand.
     """
 
     grammaticality: float = 1.0
