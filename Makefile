@@ -8,7 +8,7 @@ test: setup check
 setup:
 	./celadon --version
 	@# 3: Debian packages cannot be installed here; what needs them is then skipped, loudly, or fails where CI=true
-	./celadon install pandas wordnet hf ngram train test || [ $$? -eq 3 ]
+	./celadon install pandas wordnet hf ngram train parse test || [ $$? -eq 3 ]
 
 check:
 	$(PYTHON) -m ruff format --check .
@@ -19,6 +19,7 @@ check:
 bench: setup
 	$(PYTHON) benchmarks/overlap.py
 	$(PYTHON) benchmarks/redundancy.py
+	$(PYTHON) benchmarks/gruen_speed.py
 	$(PYTHON) benchmarks/startup.py
 
 format:

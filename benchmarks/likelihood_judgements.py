@@ -10,47 +10,19 @@ row is on the same rest.
 from __future__ import annotations
 
 import argparse
-import gzip
-import json
 from pathlib import Path
-from typing import NamedTuple
 
 import numpy as np
+from judgement_sets import SETS, Rated, read
 from scipy.stats import pearsonr, spearmanr
 from sklearn.svm import SVR
 
 import celadon
-from celadon.core import FloatArray, Sample
+from celadon.core import FloatArray
 
-SETS = (
-    ("novikova2017_bagel", ("naturalness", "quality"), {}),
-    ("novikova2017_sfhot", ("naturalness", "quality"), {}),
-    ("novikova2017_sfres", ("naturalness", "quality"), {}),
-    ("chaganty2018_cnndm", ("grammar", "overall"), {"system": "reference"}),
-    ("gug_train_dev", ("grammaticality",), {"split": "train"}),
-    ("sulem2018_simplification", ("grammaticality",), {}),
-)
 SMALL, TRAINED_ON = 1_000, 500
-
-
-class Rated(NamedTuple):
-    """The texts of a set, and their ratings by question."""
-
-    samples: list[Sample]
-    ratings: dict[str, FloatArray]
-
-
-def read(path: Path, questions: tuple[str, ...], left_out: dict[str, str]) -> Rated:
-    """Read a set without the rows that have one of the ``left_out`` values."""
-    with gzip.open(path, "rt", encoding="utf-8") as file:
-        rows = [json.loads(line) for line in file]
-    rows = [row for row in rows if all(row.get(key) != value for key, value in left_out.items())]
-    samples = []
-    for row in rows:
-        references = row.get("references") or ([row["reference"]] if row.get("reference") else [])
-        samples.append(Sample(row["output"], tuple(references)))
-    ratings = {q: np.array([row["scores"].get(q, np.nan) for row in rows], dtype=np.float64) for q in questions}
-    return Rated(samples, ratings)
+# what a likelihood may be expected to tell, where a set has more questions
+LIKELIHOOD = {"chaganty2018_cnndm": ("grammar", "overall")}
 
 
 def columns(rated: Rated, model: str) -> dict[str, FloatArray]:
@@ -58,7 +30,7 @@ def columns(rated: Rated, model: str) -> dict[str, FloatArray]:
     option = "" if model == "builtin" else f"[model={model}]"
     names = [f"nce{option}", f"ppl{option}", f"slor{option}"]
     if model == "builtin":
-        names += ["wpslor", "morcela"]
+        names += ["wpslor", "wordslor", "morcela"]
     if any(sample.references for sample in rated.samples):
         names += ["rougeL", *(["rouge_lm"] if model == "builtin" else [])]
     scores = celadon.score(rated.samples, metrics=names)
@@ -88,12 +60,13 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--data", required=True, type=Path)
     parser.add_argument("--model", default="builtin,smollm2")
+    parser.add_argument("--sets", default=",".join(SETS))
     arguments = parser.parse_args()
-    names = ("nce", "ppl", "slor", "wpslor", "morcela", "rougeL", "rouge_lm", "combiner")
+    names = ("nce", "ppl", "slor", "wpslor", "wordslor", "morcela", "rougeL", "rouge_lm", "combiner")
     print(f"| set, question | model | rows | n | {' | '.join(names)} |")
     print("|" + "---|" * (len(names) + 4))
-    for file, questions, left_out in SETS:
-        rated = read(arguments.data / f"{file}.jsonl.gz", questions, left_out)
+    for file in arguments.sets.split(","):
+        rated = read(arguments.data, file, LIKELIHOOD.get(file))
         for model in arguments.model.split(","):
             found = columns(rated, model)
             for question, rating in rated.ratings.items():

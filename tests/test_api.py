@@ -100,7 +100,7 @@ MISTAKES = {
     "no references": (lambda: celadon.score(["a"], metrics="rouge1"), InputError, "row 0: rouge1 needs references"),
     "no source": (lambda: celadon.score(["a"], ["a"], metrics="sari"), InputError, "row 0: sari needs source"),
     "unknown metric": (lambda: celadon.load("blue"), UsageError, "did you mean bleu"),
-    "no such scores": (lambda: celadon.score(["a"], ["a"])["bleu"], UsageError, "there are: rougeL"),
+    "no such scores": (lambda: celadon.score(["a"], ["a"])["bleu"], UsageError, "there are: celadon, rougeL"),
     "a table without text": (lambda: celadon.score(pandas.DataFrame({"x": ["a"]})), InputError, "row 0: no text"),
     "a table with a hole": (lambda: celadon.score(pandas.DataFrame({"text": ["a", None]})), InputError, "row 1: text"),
     "bytes": (lambda: celadon.score([b"a"], ["a"]), InputError, "not bytes"),

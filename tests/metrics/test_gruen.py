@@ -129,7 +129,7 @@ def test_gruen_adds_its_parts_and_stays_within_0_and_1() -> None:
 def test_evidence_shows_every_part() -> None:
     shown = Gruen("tiny").evidence(Sample(f"{CAT} {CAT}"))
     assert shown is not None
-    assert [part.metric for part in shown.parts][1:3] == ["gruen.redundancy", "gruen.focus"]
+    assert [part.metric for part in shown.aspects][1:3] == ["gruen.redundancy", "gruen.focus"]
     assert "repeat each other" in shown.summary
     assert Gruen("tiny").evidence(Sample("...")) is None
 

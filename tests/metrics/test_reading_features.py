@@ -1,4 +1,4 @@
-"""The features that `celadon` will be made of, on tiny models."""
+"""The features that `celadon` is made of, on tiny models."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import pytest
 
 from celadon.batch import Batch
 from celadon.core import Sample
-from celadon.metrics.reading.features import Features, ReadingModels, reading_features
+from celadon.metrics.reading.features import ALIKE, RELATED, Features, ReadingModels, reading_features
 from celadon.models.encoder import open_sentence_encoder
 from tests.conftest import missing_part
 from tests.tiny_encoder import make_encoder
@@ -37,26 +37,38 @@ def found(models: ReadingModels) -> Features:
 
 
 def test_what_is_said_again_shows(found: Features) -> None:
-    assert found.bigrams[0] > found.bigrams[1] == 0
-    assert found.pairs[0] > 0
-    assert found.sentences[:3].tolist() == [3, 1, 2]
+    assert found.of_texts["bigrams"][0] > found.of_texts["bigrams"][1] == 0
+    assert found.of_texts["pairs"][0] > 0
+    assert np.bincount(found.owner).tolist() == [3, 1, 2, 2]
 
 
 def test_likeness_is_the_cosine_of_meanings(found: Features, models: ReadingModels) -> None:
     cat, dog = open_sentence_encoder(models.encoder).encode([CAT, DOG]).meaning.astype(np.float64)
     # the third sentence is the first again, two before it
-    assert found.likeness[0] == pytest.approx((cat @ dog + cat @ cat) / 2, abs=1e-5)
-    assert found.least_likeness[0] == pytest.approx(cat @ dog, abs=1e-5)
+    likeness = [min(cat @ dog, RELATED), RELATED]
+    np.testing.assert_allclose(found.likeness[:3], [np.nan, *likeness], atol=1e-5)
+    assert found.of_texts["likeness"][0] == pytest.approx(sum(likeness) / 2, abs=1e-5)
+    assert found.of_texts["least_likeness"][0] == pytest.approx(min(likeness), abs=1e-5)
+    again = [max(cat @ dog - ALIKE, 0), 1 - ALIKE]
+    assert found.of_texts["meanings"][0] == pytest.approx(sum(again) / 2, abs=1e-5)
 
 
-def test_marks_and_openings(found: Features) -> None:
-    assert found.unknown.tolist()[:4] == [0, 0, 0, 0.5]
-    assert found.loose.tolist()[:4] == [0, 0, 0, 0.5]
-    assert found.hanging.tolist()[:4] == [0, 0, 1, 0]
+def test_marks_are_of_sentences(found: Features) -> None:
+    damaged = [TEXTS[owner][start:end] for owner, start, end in zip(found.owner, found.starts, found.ends, strict=True)]
+    assert [text for text, mark in zip(damaged, found.of_sentences["unknown"], strict=True) if mark] == [
+        "The <unk> ran home and the."
+    ]
+    assert found.of_sentences["loose"].tolist() == found.of_sentences["unknown"].tolist()
+
+
+def test_an_opening_hangs_only_where_more_follows(found: Features, models: ReadingModels) -> None:
+    np.testing.assert_array_equal(found.of_texts["hanging"], [0, np.nan, 1, 0, np.nan])
+    alone = reading_features(Batch([Sample("He ran home.")]), models)
+    assert np.isnan(alone.of_texts["hanging"][0])
 
 
 def test_one_sentence_has_nothing_to_compare_and_no_words_nothing_at_all(found: Features) -> None:
-    assert np.isnan([found.likeness[1], found.order[1], found.meanings[1]]).all()
-    assert not np.isnan(found.acceptability[1])
+    assert np.isnan([found.of_texts[name][1] for name in ("likeness", "order", "meanings")]).all()
     assert set(found.reasons) == {4}
-    assert np.isnan([found.acceptability[4], found.slor[4]]).all()
+    assert all(np.isnan(column[4]) for column in found.of_texts.values())
+    assert 4 not in found.owner

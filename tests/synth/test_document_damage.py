@@ -31,7 +31,8 @@ def test_the_number_of_sentences_stays_and_the_input_is_left_alone(
 ) -> None:
     sentences = list(SENTENCES[:size])
     made = damaged_document(sentences, OTHERS, kind, amount, np.random.default_rng(seed))
-    assert len(made.sentences) == size
+    lost = round(made.amount * size) if kind == "beheaded" else 0
+    assert len(made.sentences) == size - lost
     assert made.text == " ".join(made.sentences)
     assert made.kind == kind
     assert 0 <= made.amount <= 1
@@ -135,3 +136,17 @@ def test_what_cannot_be_done_is_refused(
 ) -> None:
     with pytest.raises(UsageError, match=message):
         damaged_document(sentences, others, kind, amount, np.random.default_rng(0))
+
+
+@given(size=SIZES, amount=AMOUNTS, seed=SEEDS)
+def test_beheading_leaves_the_last_sentences(size: int, amount: float, seed: int) -> None:
+    made = damaged_document(SENTENCES[:size], (), "beheaded", amount, np.random.default_rng(seed))
+    assert made.sentences == SENTENCES[size - len(made.sentences) : size]
+    assert made.sentences
+
+
+def test_looped_sentences_have_more_words_than_before() -> None:
+    made = damaged_document(SENTENCES, OTHERS, "looped", 1, np.random.default_rng(1))
+    changed = [(new, old) for new, old in zip(made.sentences, SENTENCES, strict=True) if new != old]
+    assert len(changed) == round(made.amount * len(SENTENCES)) > 0
+    assert np.mean([len(new.split()) > len(old.split()) for new, old in changed]) > 0.7

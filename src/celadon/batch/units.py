@@ -64,3 +64,11 @@ def unreadable(batch: Batch, scripts: tuple[str, ...], name: str) -> dict[int, s
         elif not is_in_scripts(sample.text, scripts):
             found[row] = told
     return found
+
+
+def same_units(left: Places, right: Places) -> tuple[IntArray, IntArray]:
+    """Return which units of the one are which of the other; those that only one has are left out."""
+    apart = 1 + max(int(places.starts.max(initial=0)) for places in (left, right))
+    ours, theirs = (places.owner * apart + places.starts for places in (left, right))
+    _, of_left, of_right = np.intersect1d(ours, theirs, assume_unique=True, return_indices=True)
+    return of_left, of_right

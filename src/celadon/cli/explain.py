@@ -10,6 +10,7 @@ import sys
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 if TYPE_CHECKING:
+    from celadon.cli.explain_aspects import Screen
     from celadon.core import Evidence, Metric, MetricScores, Sample, Span
     from celadon.metrics.likelihood_evidence import LikelihoodEvidence
 
@@ -31,7 +32,7 @@ def configure(command: argparse.ArgumentParser) -> None:
         action="append",
         default=[],
         metavar="A,B",
-        help=f"default: {_DEFAULT}; without a reference slor",
+        help=f"default: {_DEFAULT}; without a reference celadon",
     )
     command.set_defaults(run=run)
 
@@ -48,18 +49,42 @@ def run(arguments: argparse.Namespace) -> int:
     scores = score([sample], metrics=given or defaults)
     shown: set[tuple[Any, ...]] = set()
     for metric in scores.metrics:
-        print(_headline(metric, scores.columns[metric.spec]))
         evidence = metric.evidence(sample)
-        if evidence is not None:
-            print(f"  {evidence.summary}")
-            key = (evidence.reference, evidence.text_spans, evidence.reference_spans)
-            if metric.aligns and key not in shown:
-                print(_alignment(sample, evidence))
-                shown.add(key)
-            _print_likelihood(sample, evidence, shaded=key not in shown)
-            shown.add(key)
+        if not _print_aspects(metric, scores.columns[metric.spec], sample, evidence):
+            print(_headline(metric, scores.columns[metric.spec]))
+            if evidence is not None:
+                _print_evidence(metric, sample, evidence, shown)
         print()
     return 0
+
+
+def _print_aspects(metric: Metric, scores: MetricScores, sample: Sample, evidence: Evidence | None) -> bool:
+    """Show a metric of several aspects, and say whether it is one."""
+    from celadon.cli.explain_aspects import aspect_lines
+    from celadon.metrics.aspects import AspectEvidence
+
+    if not isinstance(evidence, AspectEvidence):
+        return False
+    print(f"{metric.spec}: {float(scores.values[0]):.4f}")
+    values = {name: float(column[0]) for name, column in scores.parts.items()}
+    for line in aspect_lines(sample.text, evidence, values, _screen()):
+        print(line)
+    return True
+
+
+def _print_evidence(metric: Metric, sample: Sample, evidence: Evidence, shown: set[tuple[Any, ...]]) -> None:
+    """Show why, what was ``shown`` before left out."""
+    from celadon.cli.explain_aspects import detail_lines, one_line
+
+    print(f"  {one_line(evidence.summary)}")
+    for line in detail_lines(sample.text, evidence, _screen()):
+        print(line)
+    key = (evidence.reference, evidence.text_spans, evidence.reference_spans)
+    if metric.aligns and key not in shown:
+        print(_alignment(sample, evidence))
+        shown.add(key)
+    _print_likelihood(sample, evidence, shaded=key not in shown)
+    shown.add(key)
 
 
 def _print_likelihood(sample: Sample, evidence: Evidence, *, shaded: bool) -> None:
@@ -116,6 +141,12 @@ def _worst(text: str, evidence: LikelihoodEvidence) -> str:
             cut = sentence if len(sentence) <= room else f"{sentence[: room - 1]}…"
             lines.append(f"    {span.note:>10}  {cut}{'  (worst)' if span.label == 'worst' else ''}")
     return "\n".join(lines)
+
+
+def _screen() -> Screen:
+    from celadon.cli.explain_aspects import Screen
+
+    return Screen(shutil.get_terminal_size((100, 24)).columns, _coloured())
 
 
 def _coloured() -> bool:

@@ -14,7 +14,8 @@ from pathlib import Path
 # Debian packages that an extra needs beside its Python packages
 DEBIAN = {
     "wordnet": ("wordnet-base",),
-    "test": ("chromium", "wordnet-base"),
+    "parse": ("liblink-grammar5",),
+    "test": ("chromium", "wordnet-base", "link-grammar", "liblink-grammar5"),
 }
 
 # Extras with a Python package that is compiled where it is installed

@@ -8,6 +8,7 @@ from celadon.core import InputError
 from celadon.io.paragraphs import read_paragraphs
 
 _TEXT = "# text = "
+_DOCUMENT = "# newdoc"
 
 
 def read_conllu_texts(path: str) -> Iterator[str]:
@@ -18,10 +19,27 @@ def read_conllu_texts(path: str) -> Iterator[str]:
     InputError
         The file has none.
     """
+    return (text for document in read_conllu_documents(path) for text in document)
+
+
+def read_conllu_documents(path: str) -> Iterator[list[str]]:
+    """Yield the sentences of each document; a file that does not say where documents begin is one.
+
+    Raises
+    ------
+    InputError
+        The file has no sentences.
+    """
     found = 0
+    document: list[str] = []
     for line in read_paragraphs([path]):
-        if line.startswith(_TEXT):
+        if line.startswith(_DOCUMENT) and document:
+            yield document
+            document = []
+        elif line.startswith(_TEXT):
             found += 1
-            yield line.removeprefix(_TEXT).strip()
+            document.append(line.removeprefix(_TEXT).strip())
+    if document:
+        yield document
     if not found:
         raise InputError(f"{path}: has no line that begins with {_TEXT!r}; is it CoNLL-U with the sentences' texts?")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 
 from celadon.core import FloatArray, UsageError
@@ -56,8 +58,9 @@ def ablation(
 ) -> tuple[AblationRow, ...]:
     """The correlation of one metric with one rating, parts left out one by one.
 
-    The parts are put together as they make the metric: by their sum, their sum held within 0 and 1, or their mean;
-    where none of these gives the metric's own values, by the linear combination that fits the ratings best.
+    The parts are put together as they make the metric: by their sum, their sum held within 0 and 1, their mean, such a
+    sum with weights, or the product of their powers; where none of these gives the metric's own values, by the linear
+    combination that fits the ratings best.
 
     Raises
     ------
@@ -76,10 +79,13 @@ def ablation(
     if there.sum() < FEWEST:
         return ()
     turn = -1.0 if metric in table.lower_is_better else 1.0
+    weighted = _weighted(parts, table.columns[metric]) if name == FIT else None
+    if weighted is not None:
+        name, parts = weighted.name, weighted.parts
     if name == FIT:
         combine = _fitted(people[there])
     else:
-        chosen = _COMBINATIONS[name]
+        chosen = weighted.combine if weighted else _COMBINATIONS[name]
 
         def combine(some: FloatArray) -> FloatArray:
             return turn * chosen(some)
@@ -105,6 +111,52 @@ def _combination(matrix: FloatArray, metric: FloatArray) -> str:
             if np.abs(combine(matrix[there]) - metric[there]).max() <= scale:
                 return name
     return FIT
+
+
+class _Weighted(NamedTuple):
+    """A way in which weighted parts make a metric: its name, the parts with their weights, and what adds them up."""
+
+    name: str
+    parts: dict[str, FloatArray]
+    combine: Combination
+
+
+def _weighted(parts: dict[str, FloatArray], metric: FloatArray) -> _Weighted | None:
+    """Find the weights by which the parts make the metric; None where there are none."""
+    known = np.isfinite([*parts.values(), metric]).all(axis=0)
+    for name, logs in (("weighted sum within 0 and 1", False), ("product of powers", True)):
+        with np.errstate(divide="ignore", invalid="ignore"):
+            given = {part: np.log(values) if logs else values for part, values in parts.items()}
+            aim = np.log(metric) if logs else metric
+        matrix = np.column_stack(list(given.values()))
+        there = np.isfinite(matrix).all(axis=1) & np.isfinite(aim)
+        if (there != known).any():
+            continue
+        # a sum that was held at a bound does not tell its weights
+        free = there if logs else there & (metric > 0) & (metric < 1)
+        # fewer rows than this could be met by chance
+        if free.sum() < 2 * (len(parts) + 1):
+            continue
+        # the last is what parts add that are the same everywhere
+        design = np.column_stack([matrix[free], np.ones(free.sum())])
+        *weights, rest = np.linalg.lstsq(design, aim[free], rcond=None)[0].tolist()
+        combine = _totalled(rest, logs=logs)
+        if np.abs(combine(matrix[there] * weights) - metric[there]).max() <= _SAME:
+            scaled = {part: weight * given[part] for part, weight in zip(given, weights, strict=True)}
+            return _Weighted(name, scaled, combine)
+    return None
+
+
+def _totalled(rest: float, *, logs: bool) -> Combination:
+    def combine(parts: FloatArray) -> FloatArray:
+        total = parts.sum(axis=1) + rest
+        if logs:
+            return np.asarray(np.exp(total))
+        # penalties alone are all below 0: held within the bounds they would tell nothing
+        held = np.clip(total, 0.0, 1.0)
+        return np.asarray(held if np.ptp(held) > _SAME else total)
+
+    return combine
 
 
 def _fitted(people: FloatArray) -> Combination:

@@ -114,8 +114,8 @@ class AblationRow(NamedTuple):
     """A metric with some of its parts left out, and its correlation then.
 
     ``without`` is empty for all parts, else the part left out, or ``all but PART``. ``combination`` says how the parts
-    were put together: ``sum``, ``sum within 0 and 1``, ``mean``, or ``best fit`` to the ratings where none of these
-    gives the metric.
+    were put together: ``sum``, ``sum within 0 and 1``, ``mean``, ``weighted sum within 0 and 1``, ``product of
+    powers``, or ``best fit`` to the ratings where none of these gives the metric.
     """
 
     metric: str

@@ -70,8 +70,10 @@ class Table:
         return -self.columns[name] if name in self.lower_is_better else self.columns[name]
 
     def parts(self, metric: str) -> tuple[str, ...]:
-        """The columns that are parts of a metric: ``metric.part``."""
-        return tuple(name for name in self.columns if name.startswith(f"{metric}."))
+        """The columns that are parts of a metric: ``metric.part``; parts of these are not."""
+        found = [name for name in self.columns if name.startswith(f"{metric}.")]
+        below = tuple(f"{name}." for name in found)
+        return tuple(name for name in found if not name.startswith(below))
 
     def name_of(self, row: int) -> str:
         """A row as a person would call it: its item and system, else where it came from."""

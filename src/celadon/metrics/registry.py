@@ -44,14 +44,22 @@ _OURS = {
     "nce": "likelihood:Nce",
     "ppl": "likelihood:Ppl",
     "pll": "likelihood:Pll",
+    "celadon": "reading.celadon:Celadon",
+    "celadon.grammaticality": "reading.celadon:CeladonGrammaticality",
+    "celadon.redundancy": "reading.celadon:CeladonRedundancy",
+    "celadon.focus": "reading.celadon:CeladonFocus",
+    "celadon.coherence": "reading.celadon:CeladonCoherence",
+    "gruen": "gruen.gruen:Gruen",
+    "gruen.grammaticality": "gruen.grammaticality:GruenGrammaticality",
     "gruen.redundancy": "gruen.redundancy:GruenRedundancy",
     "gruen.focus": "gruen.focus:GruenFocus",
+    "gruen.coherence": "gruen.coherence:GruenCoherence",
     "formula": "formula:Formula",
     "combined": "combined:Combined",
 }
 
-DEFAULTS_WITH_REFERENCES = ("rougeL", "chrf", "simple_string_accuracy", "generation_string_accuracy")
-DEFAULTS_WITHOUT_REFERENCES = ("slor",)
+DEFAULTS_WITH_REFERENCES = ("celadon", "rougeL", "chrf", "simple_string_accuracy", "generation_string_accuracy")
+DEFAULTS_WITHOUT_REFERENCES = ("celadon",)
 
 
 def names() -> tuple[str, ...]:

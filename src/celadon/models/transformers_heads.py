@@ -5,6 +5,7 @@ Both need the extra ``hf``. Weights are taken in safetensors only, and no code o
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
@@ -44,7 +45,7 @@ class _Row(NamedTuple):
     types: IntArray
 
 
-class _Head:
+class _Head(ABC):
     """A network with a head of two outputs.
 
     Parameters
@@ -69,6 +70,11 @@ class _Head:
         filler = pad_id if stated is None else int(stated)
         self._pad_id = filler if 0 <= filler < self._vocabulary else 0
         self._padded = False
+
+    @property
+    @abstractmethod
+    def facts(self) -> Mapping[str, str]:
+        """What a signature must say beside the name."""
 
     @property
     def name(self) -> str:

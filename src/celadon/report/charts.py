@@ -64,6 +64,21 @@ def whisker(axis: Axis, mean: float | None, interval: Interval | None, label: st
     return f'<svg class="whiskers" role="img" aria-label="{escape(label)}">{"".join(marks)}</svg>'
 
 
+def beam(axis: Axis, mean: float | None, interval: Interval | None, label: str) -> str:
+    """Draw a mean as a bar that begins at zero, and its interval as a line across the bar's end."""
+    marks = [f'<line class="grid" x1="{x}%" x2="{x}%" y1="0" y2="100%"/>' for x in map(axis.place, axis.ticks)]
+    zero = axis.place(0.0)
+    if mean is not None:
+        end = axis.place(mean)
+        wide = round(abs(end - zero), 2)
+        marks.append(f'<rect class="beam" x="{min(end, zero)}%" width="{wide}%" y="30%" height="40%"/>')
+    marks.append(f'<line class="zero" x1="{zero}%" x2="{zero}%" y1="0" y2="100%"/>')
+    if interval is not None:
+        low, high = axis.place(interval.low), axis.place(interval.high)
+        marks.append(f'<line class="across" x1="{low}%" x2="{high}%" y1="50%" y2="50%"/>')
+    return f'<svg class="whiskers" role="img" aria-label="{escape(label)}">{"".join(marks)}</svg>'
+
+
 def scale(axis: Axis) -> str:
     """Draw the numbers of an axis; a chart says them itself, so readers of the screen are spared them."""
     labels = []

@@ -10,12 +10,20 @@ import numpy as np
 from celadon.core import Direction, Metric, MetricScores, Sample
 from celadon.report import page, sections
 from celadon.report import texts as lower
+from celadon.report.aspect_charts import AspectMeans
+from celadon.report.aspects import aspects, explained
 from celadon.report.columns import columns
 from celadon.report.keep import Kept, Lowest, Reservoir
 from celadon.report.surprisal import surprisals
 from celadon.summary import DEFAULT_SEED, Summary
 
-_SECTIONS = {"systems": "Systems", "distributions": "Distributions", "extremes": "Best and worst", "texts": "Texts"}
+_SECTIONS = {
+    "systems": "Systems",
+    "aspects": "Aspects",
+    "distributions": "Distributions",
+    "extremes": "Best and worst",
+    "texts": "Texts",
+}
 
 
 class ReportCollector:
@@ -43,6 +51,8 @@ class ReportCollector:
         self._reservoir = Reservoir(texts, seed)
         self._best = [Lowest(extremes) for _ in self.metrics]
         self._worst = [Lowest(extremes) for _ in self.metrics]
+        self._explained = explained(self.metrics)
+        self._aspects = AspectMeans(self.metrics, seed=seed)
 
     def add(self, samples: Sequence[Sample], scores: Mapping[str, MetricScores]) -> None:
         """Take the scores of the next samples of the stream.
@@ -55,7 +65,8 @@ class ReportCollector:
             Each metric's scores of these samples, under its spec.
         """
         results = [scores[metric.spec] for metric in self.metrics]
-        keep = self._keeper(samples, results)
+        keep = self._keeper(samples, results, scores)
+        self._aspects.add(samples, scores)
         self._reservoir.add(self._position, len(samples), keep)
         for place, (metric, result) in enumerate(zip(self.metrics, results, strict=True)):
             rising = result.values if metric.info.direction is Direction.LOWER else -result.values
@@ -64,7 +75,9 @@ class ReportCollector:
             self._scored[place] += int(np.isfinite(result.values).sum())
         self._position += len(samples)
 
-    def _keeper(self, samples: Sequence[Sample], results: Sequence[MetricScores]) -> Callable[[int], Kept]:
+    def _keeper(
+        self, samples: Sequence[Sample], results: Sequence[MetricScores], scores: Mapping[str, MetricScores]
+    ) -> Callable[[int], Kept]:
         start = self._position
 
         @cache
@@ -78,6 +91,7 @@ class ReportCollector:
                 references=sample.references,
                 values=tuple(float(result.values[row]) for result in results),
                 reasons=tuple(result.reasons.get(row, "") for result in results),
+                aspects=self._explained.values(scores, row),
             )
 
         return keep
@@ -105,12 +119,15 @@ class ReportCollector:
         named = any(system is not None for system in summary.systems)
         ends = [self._ends(place) for place in range(len(self.metrics))]
         seen = [*self._reservoir.drawn(self.texts), *(kept for end in ends for texts in end for kept in texts)]
-        view = lower.TextView(self.metrics, shown, named, surprisals(seen, self.metrics))
+        explaining = (surprisals(seen, self.metrics), aspects(seen, self.metrics))
+        view = lower.TextView(self.metrics, shown, named, *explaining)
+        bars = self._aspects.section(alone=not named)
         upper = (
             sections.header(title, inputs, summary, shown, rows=self._position, rejected=rejected)
-            + page.navigation(_SECTIONS)
+            + page.navigation({place: name for place, name in _SECTIONS.items() if bars or place != "aspects"})
             + "<main>"
             + sections.systems(shown, alone=not named)
+            + bars
             + sections.distributions(shown, alone=not named)
         )
         labels = lower.label_rules(view.labels())

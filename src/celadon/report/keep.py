@@ -17,7 +17,10 @@ _GOLDEN = 0x9E3779B97F4A7C15
 
 @dataclass(frozen=True, slots=True)
 class Kept:
-    """One text with what the report shows of it; ``values`` and ``reasons`` are in the order of the metrics."""
+    """One text with what the report shows of it; ``values`` and ``reasons`` are in the order of the metrics.
+
+    ``aspects`` are those of the metric that explains the texts aspect by aspect, where there is one.
+    """
 
     position: int
     id: str | None
@@ -26,6 +29,7 @@ class Kept:
     references: tuple[str, ...]
     values: tuple[float, ...]
     reasons: tuple[str, ...]
+    aspects: tuple[float, ...] = ()
 
 
 def _mix(numbers: npt.NDArray[np.uint64]) -> npt.NDArray[np.uint64]:

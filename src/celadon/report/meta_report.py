@@ -11,6 +11,7 @@ from celadon.report import meta_tables, page
 from celadon.report.escape import escape, short
 from celadon.report.meta_cells import Head, count_cell, folded, name_cell, section, table, text_of
 from celadon.report.meta_compare import comparisons
+from celadon.report.meta_ladder import by_metric, ladder
 from celadon.report.meta_texts import disagreements
 from celadon.report.plots import inline_svg, of_study
 from celadon.report.plots.of_study import Plot
@@ -228,11 +229,15 @@ def _levels(study: Study) -> str:
 def _ablations(study: Study) -> str:
     plots = list(of_study.ablations(study))
     numbers = [meta_tables.ablation_table(study, plot.metric) for plot in plots]
+    rungs = ladder(study)
+    stages = [meta_tables.ladder_table(mine) for mine in by_metric(rungs).values()]
     return section(
         "ablation",
         "What the parts do",
-        "A metric's correlation when some of its parts are left out: what falls, the part was good for.",
-        _figures(plots, "a") + "".join(numbers),
+        "A metric's correlation when some of its parts are left out: what falls, the part was good for. Of GRUEN and "
+        "celadon also grammaticality alone (G), with focus (GU), with redundancy (GRU) and with coherence (GRUEN), put "
+        "together as the metric does, with 95% bootstrap intervals.",
+        _figures([*of_study.ladders(rungs), *plots], "a") + "".join([*stages, *numbers]),
     )
 
 

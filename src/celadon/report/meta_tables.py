@@ -22,6 +22,7 @@ from celadon.report.meta_cells import (
     text_cell,
     text_of,
 )
+from celadon.report.meta_ladder import Rung
 from celadon.report.plots.bars import kept_words
 
 _METRIC = Head("Metric", "text")
@@ -198,6 +199,20 @@ def ablation_table(study: Study, metric: str) -> str:
     ways = ", ".join(dict.fromkeys(row.combination for row in study.ablations if row.metric == metric))
     body = table(heads, lines, label=f"Ablation of {metric}")
     return folded(f"{text_of(metric)} in numbers", body, note=f"parts put together by: {ways}")
+
+
+def ladder_table(rungs: Sequence[Rung]) -> str:
+    """A metric built up from its aspects, in numbers."""
+    heads = [Head("Aspects", "text"), Head("Rating", "text"), Head("Correlation"), Head("Rows")]
+    lines = [
+        text_cell(f"{rung.letters}: {', '.join(rung.aspects)}")
+        + f"<td>{text_of(rung.human)}</td>"
+        + number_cell(rung.value, small=interval(rung.low, rung.high))
+        + count_cell(rung.used)
+        for rung in rungs
+    ]
+    body = table(heads, lines, label=f"Aspects of {rungs[0].metric} one after the other")
+    return folded(f"{text_of(rungs[0].metric)} aspect by aspect", body, note=f"{rungs[0].kind} correlation")
 
 
 def references_table(study: Study, human: str) -> str:

@@ -9,7 +9,7 @@ from celadon.report.columns import NULL, Column, occupied, system_name
 from celadon.report.escape import escape, short
 from celadon.summary import Bins, Summary, SummaryRow
 
-_SYSTEMS_DRAWN = 60
+SYSTEMS_DRAWN = 60
 _INPUTS_NAMED = 12
 
 
@@ -63,12 +63,12 @@ def systems(columns: Sequence[Column], *, alone: bool) -> str:
 
 
 def _undrawn(columns: Sequence[Column]) -> str:
-    more = max((len(column.rows) for column in columns), default=0) - _SYSTEMS_DRAWN
-    return f"<p>The first {_SYSTEMS_DRAWN} systems are drawn; {more:,} more are not.</p>" if more > 0 else ""
+    more = max((len(column.rows) for column in columns), default=0) - SYSTEMS_DRAWN
+    return f"<p>The first {SYSTEMS_DRAWN} systems are drawn; {more:,} more are not.</p>" if more > 0 else ""
 
 
 def _card(column: Column, *, alone: bool) -> str:
-    rows = column.rows[:_SYSTEMS_DRAWN]
+    rows = column.rows[:SYSTEMS_DRAWN]
     shared = axis(
         [x for row in rows for x in (row.mean, *(row.mean_interval or ())) if x is not None],
         smallest=4 * 10.0**-column.decimals,
@@ -119,7 +119,7 @@ def distributions(columns: Sequence[Column], *, alone: bool) -> str:
 
 
 def _multiples(column: Column, *, alone: bool) -> str:
-    rows = column.rows[:_SYSTEMS_DRAWN]
+    rows = column.rows[:SYSTEMS_DRAWN]
     histograms = rebinned([row.histogram for row in rows])
     edges = [edge for histogram in histograms for edge in occupied(histogram)]
     shared = axis(edges, smallest=4 * 10.0**-column.decimals, tight=True)

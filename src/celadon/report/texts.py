@@ -7,8 +7,9 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from celadon.core import Evidence, Metric, Span
+from celadon.core import Evidence, Metric
 from celadon.report.alignment import HEAD, alignment, in_part
+from celadon.report.aspects import Aspects
 from celadon.report.columns import NAME_LIMIT, NULL, Column, system_name
 from celadon.report.escape import css_string, short
 from celadon.report.keep import Kept
@@ -21,41 +22,50 @@ _SNIPPET = 240
 
 @dataclass
 class TextView:
-    """Shows kept texts with their alignments and surprisals, each aligned once however often it is shown."""
+    """Shows kept texts with their alignments, aspects and surprisals, each aligned once however often it is shown."""
 
     metrics: Sequence[Metric]
     columns: Sequence[Column]
     named_systems: bool
     surprisals: Surprisals = field(default_factory=Surprisals)
+    aspects: Aspects = field(default_factory=Aspects)
     _aligned: dict[int, Evidence | None] = field(default_factory=dict)
 
     def legend(self, texts: Sequence[Kept]) -> str:
         """Say what the marks mean, where there are any."""
         aligned = legend() if any(kept.references for kept in texts) else ""
+        judged = self.aspects.legend() if any(kept.position in self.aspects.found for kept in texts) else ""
         shaded = self.surprisals.legend() if any(map(self.surprisals.spans, texts)) else ""
-        return aligned + shaded
+        return aligned + judged + shaded
 
     def laid_out(self, kept: Kept, limit: int) -> str:
         """Show a text above its best reference, each cut after ``limit`` characters."""
-        evidence = self._evidence(kept)
-        text = f'<b>Text</b><p dir="auto">{marked(kept.text, self._spans(kept), limit)}</p>'
-        reference = self._reference(kept, evidence, limit)
-        shaded = self._shaded(kept, limit)
+        text = f'<b>Text</b><p dir="auto">{self._text(kept, limit)}</p>'
+        reference = self._reference(kept, self._evidence(kept), limit)
+        shaded = self._judged(kept, limit) + self._shaded(kept, limit)
         return f'<div class="pair">{text}{reference}{shaded}{self._reasons(kept)}</div>'
 
     def snippet(self, kept: Kept) -> str:
         """Show the beginning of a text."""
-        return marked(kept.text, self._spans(kept), _SNIPPET)
+        return self._text(kept, _SNIPPET)
 
-    def _spans(self, kept: Kept) -> tuple[Span, ...]:
-        """The marks on the text itself: the alignment's, or where there is none, its tokens' surprisal."""
+    def _text(self, kept: Kept, limit: int) -> str:
+        """The text itself with its alignment, or else its sentences' grammaticality, or its tokens' surprisal."""
         evidence = self._evidence(kept)
-        return evidence.text_spans if evidence else self.surprisals.spans(kept)
+        if evidence is None and (judged := self.aspects.shaded(kept, limit)):
+            return judged
+        return marked(kept.text, evidence.text_spans if evidence else self.surprisals.spans(kept), limit)
+
+    def _judged(self, kept: Kept, limit: int) -> str:
+        """Show the aspects, and the sentences in a line of their own where the text itself shows its alignment."""
+        judged = self.aspects.shaded(kept, limit) if self._evidence(kept) is not None else ""
+        sentences = f'<b>Sentences</b><p dir="auto">{judged}</p>' if judged else ""
+        return sentences + self.aspects.lines(kept, limit)
 
     def _shaded(self, kept: Kept, limit: int) -> str:
-        """Show the surprisal, in a line of its own where the text itself shows its alignment."""
+        """Show the surprisal, in a line of its own where the text itself shows something else."""
         worst = self.surprisals.worst(kept)
-        if not worst or self._evidence(kept) is None:
+        if not worst or (self._evidence(kept) is None and not self.aspects.shaded(kept, limit)):
             return worst
         shaded = marked(kept.text, self.surprisals.spans(kept), limit)
         return f'<b>Surprisal</b><p dir="auto">{shaded}</p>{worst}'

@@ -1,4 +1,4 @@
-"""Documents damaged by known amounts: sentences repeated, out of order, of other topics, broken; an end cut off."""
+"""Documents damaged by known amounts: sentences repeated, out of order, of other topics, broken; either end cut off."""
 
 from __future__ import annotations
 
@@ -9,9 +9,10 @@ import numpy as np
 
 from celadon.core import UsageError
 from celadon.synth.pieces import between, join, pick, split
-from celadon.synth.sentence_damage import damage, damage_by
+from celadon.synth.sentence_damage import Damaged, damage, damage_by
 
 _SMALL_CHANGES = ("article_missing", "word_doubled", "nonsense_words", "wrong_preposition", "agreement")
+_LOOPS = ("loop", "phrase_doubled", "jump_back", "coordinated_twice", "clause_repeated", "word_echoed")
 _TRIES = 20
 
 
@@ -33,7 +34,7 @@ _Made = tuple[list[str], float]
 def damaged_document(
     sentences: Sequence[str], others: Sequence[str], kind: str, amount: float, rng: np.random.Generator
 ) -> DamagedDocument:
-    """Damage a document in one way by a known amount; the number of its sentences stays.
+    """Damage a document in one way by a known amount; but for ``beheaded`` the number of its sentences stays.
 
     Parameters
     ----------
@@ -45,8 +46,9 @@ def damaged_document(
         ``repeated``, ``repeated_changed`` and ``repeated_beginning``: that share of the sentences gives way to copies
         of sentences before them, verbatim, with a small change, or with another end. ``reordered``: that share of the
         pairs of sentences stands the wrong way round. ``mixed``: that share of the sentences is of other documents.
-        ``broken``: that share is damaged by :func:`celadon.synth.sentence_damage.damage`. ``cut``: the last
-        sentence loses that share of its words.
+        ``broken``: that share is damaged by :func:`celadon.synth.sentence_damage.damage`. ``looped``: that share
+        repeats words inside the sentence. ``cut``: the last sentence loses that share of its words. ``beheaded``: that
+        share of the sentences, the first ones, is gone.
     amount
         How much, from 0 to 1.
     rng
@@ -128,13 +130,32 @@ def _mixed(sentences: list[str], others: Sequence[str], amount: float, rng: np.r
 
 
 def _broken(sentences: list[str], others: Sequence[str], amount: float, rng: np.random.Generator) -> _Made:
+    return _worsened(sentences, amount, rng, lambda sentence: damage(sentence, rng, others))
+
+
+def _looped(sentences: list[str], others: Sequence[str], amount: float, rng: np.random.Generator) -> _Made:
+    def loop(sentence: str) -> Damaged | None:
+        tries = (damage_by(pick(rng, _LOOPS), sentence, rng, others) for _ in range(_TRIES))
+        return next((made for made in tries if made), None)
+
+    return _worsened(sentences, amount, rng, loop)
+
+
+def _worsened(
+    sentences: list[str], amount: float, rng: np.random.Generator, worsen: Callable[[str], Damaged | None]
+) -> _Made:
     wanted, done = round(amount * len(sentences)), 0
     made = list(sentences)
     for at in rng.permutation(len(sentences)):
-        if done < wanted and (worse := damage(sentences[at], rng, others)):
+        if done < wanted and (worse := worsen(sentences[at])):
             made[at] = worse.text
             done += 1
     return made, done / len(sentences)
+
+
+def _beheaded(sentences: list[str], others: Sequence[str], amount: float, rng: np.random.Generator) -> _Made:
+    lost = min(round(amount * len(sentences)), len(sentences) - 1)
+    return sentences[lost:], lost / len(sentences)
 
 
 def _cut(sentences: list[str], others: Sequence[str], amount: float, rng: np.random.Generator) -> _Made:
@@ -156,5 +177,7 @@ DOCUMENT_KINDS: dict[str, Callable[[list[str], Sequence[str], float, np.random.G
     "reordered": _reordered,
     "mixed": _mixed,
     "broken": _broken,
+    "looped": _looped,
     "cut": _cut,
+    "beheaded": _beheaded,
 }

@@ -74,7 +74,7 @@ class Heads(NamedTuple):
 class EncoderLayer(nn.Module):
     """Attention and a feed-forward net."""
 
-    def __init__(self, shape: EncoderShape, dropout: float) -> None:
+    def __init__(self, shape: EncoderShape) -> None:
         super().__init__()
         self.heads = shape.heads
         # queries, keys and values, one below the other
@@ -84,19 +84,18 @@ class EncoderLayer(nn.Module):
         self.inner = nn.Linear(shape.hidden, shape.inner)
         self.outer = nn.Linear(shape.inner, shape.hidden)
         self.outer_norm = nn.LayerNorm(shape.hidden, eps=shape.epsilon)
-        self.dropout = nn.Dropout(dropout)
 
     def forward(self, states: torch.Tensor, mask: torch.Tensor) -> torch.Tensor:
         """Return the next states; ``mask`` [rows, 1, 1, length] is true where there is a token."""
         rows, length, hidden = states.shape
         split = self.attention(states).view(rows, length, 3, self.heads, hidden // self.heads)
         query, key, value = split.permute(2, 0, 3, 1, 4)
-        rate = self.dropout.p if self.training else 0.0
-        mixed = functional.scaled_dot_product_attention(query, key, value, attn_mask=mask, dropout_p=rate)
-        mixed = self.attended(mixed.transpose(1, 2).reshape(rows, length, hidden))
-        states = self.attended_norm(states + self.dropout(mixed))
-        inner = self.outer(functional.gelu(self.inner(states)))
-        following: torch.Tensor = self.outer_norm(states + self.dropout(inner))
+        # written out: for short rows it is twice as fast on a processor as torch's fused attention backwards
+        weights = (query @ key.transpose(-1, -2)) * (hidden // self.heads) ** -0.5
+        weights = weights.masked_fill(~mask, float("-inf")).softmax(-1).to(value.dtype)
+        mixed = self.attended((weights @ value).transpose(1, 2).reshape(rows, length, hidden))
+        states = self.attended_norm(states + mixed)
+        following: torch.Tensor = self.outer_norm(states + self.outer(functional.gelu(self.inner(states))))
         return following
 
 
@@ -108,7 +107,7 @@ class EncoderNetwork(nn.Module):
     shape
         Its size.
     dropout
-        The share of numbers that training leaves out.
+        The share of numbers that training leaves out of what the heads read.
     seed
         For the weights that are not loaded from elsewhere.
     """
@@ -119,7 +118,7 @@ class EncoderNetwork(nn.Module):
         self.tokens = nn.Embedding(shape.vocabulary, shape.hidden)
         self.places = nn.Embedding(shape.positions, shape.hidden)
         self.embedded_norm = nn.LayerNorm(shape.hidden, eps=shape.epsilon)
-        self.layers = nn.ModuleList(EncoderLayer(shape, dropout) for _ in range(shape.layers))
+        self.layers = nn.ModuleList(EncoderLayer(shape) for _ in range(shape.layers))
         self.classifier = nn.Linear(2 * shape.hidden, shape.classifier)
         self.acceptability = nn.Linear(shape.classifier, 1)
         self.before = nn.Linear(3 * shape.hidden, shape.projection)
@@ -166,7 +165,7 @@ class EncoderNetwork(nn.Module):
         length = ids.shape[1]
         there = torch.arange(length, device=ids.device) < lengths[:, None]
         states = self.tokens(ids) + self.places.weight[:length]
-        states = self.dropout(self.embedded_norm(states))
+        states = self.embedded_norm(states)
         early = states
         for number, layer in enumerate(self.layers, start=1):
             states = layer(states, there[:, None, None, :])

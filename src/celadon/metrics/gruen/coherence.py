@@ -19,8 +19,8 @@ from celadon.metrics.gruen.models import model_facts, model_names
 from celadon.metrics.gruen.settings import tier_of
 
 PARTS = ("splits", "doubted", "worst")
-DOUBTED = "doubted order"
-"""The label of a sentence that looks as if it stood before what it follows."""
+DOUBTED, IN_ORDER = "doubted order", "in order"
+"""The labels of a sentence that looks as if it stood before what it follows, and of any other."""
 
 
 def order_losses(found: Orders) -> FloatArray:
@@ -73,17 +73,22 @@ class GruenCoherence(Metric):
         found = Batch([sample]).order(tier_of(self.tier).order)
         if found.reasons:
             return None
-        spans = []
-        for (_, _, start, end), logit in zip(found.borders.tolist(), found.kept.tolist(), strict=True):
-            sure = 1 / (1 + math.exp(-logit))
-            spans.append(Span(start, end, DOUBTED if logit < 0 else "in order", f"in its place: {sure:.0%}"))
-        return Evidence(self.spec, _summary(found), tuple(spans))
+        return order_evidence(self.spec, found)
 
     def models(self) -> tuple[str, ...]:
         return model_names(order=tier_of(self.tier).order)
 
     def details(self) -> Mapping[str, str]:
-        return model_facts()
+        return model_facts(order=tier_of(self.tier).order)
+
+
+def order_evidence(metric: str, found: Orders) -> Evidence:
+    """Show for each sentence of one text, the first left out, how sure it is in its place."""
+    spans = []
+    for (_, _, start, end), logit in zip(found.borders.tolist(), found.kept.tolist(), strict=True):
+        sure = 1 / (1 + math.exp(-logit))
+        spans.append(Span(start, end, DOUBTED if logit < 0 else IN_ORDER, f"in its place: {sure:.0%}"))
+    return Evidence(metric, _summary(found), tuple(spans))
 
 
 def _summary(found: Orders) -> str:

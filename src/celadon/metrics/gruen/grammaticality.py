@@ -9,9 +9,12 @@ from typing import ClassVar
 import numpy as np
 
 from celadon.batch import Batch, Likelihoods
-from celadon.core import Evidence, FloatArray, IntArray, Metric, MetricInfo, MetricScores, Sample, Span, UsageError
+from celadon.batch.units import Places, same_units
+from celadon.core import FloatArray, IntArray, Metric, MetricInfo, MetricScores, Sample, Span, UsageError
+from celadon.metrics.aspects import SENTENCE, WORST, SentenceEvidence
 from celadon.metrics.gruen.models import model_facts, model_names
 from celadon.metrics.gruen.settings import ACCEPTABILITY_SHARE, OTHER_SCALE, SCALES, Scale, tier_of
+from celadon.metrics.per_text import least, means
 
 PARTS = ("likelihood", "acceptability", "worst", "sentences")
 
@@ -37,19 +40,6 @@ class SentenceGrammar:
     acceptability: FloatArray
     reasons: Mapping[int, str]
 
-    def means(self, values: FloatArray, samples: int) -> FloatArray:
-        """The mean of a text's sentences; NaN for a text without."""
-        count = np.bincount(self.owner, minlength=samples).astype(np.float64)
-        total = np.bincount(self.owner, weights=values, minlength=samples)
-        found: FloatArray = np.divide(total, count, out=np.full(samples, np.nan), where=count > 0)
-        return found
-
-    def least(self, values: FloatArray, samples: int) -> FloatArray:
-        """The least of a text's sentences; NaN for a text without."""
-        found = np.full(samples, np.inf)
-        np.minimum.at(found, self.owner, values)
-        return np.where(np.isinf(found), np.nan, found)
-
 
 def sentence_grammar(batch: Batch, likelihood: str, acceptability: str) -> SentenceGrammar:
     """Judge each sentence, once for a batch.
@@ -69,9 +59,8 @@ def _judge(batch: Batch, likelihood: str, acceptability: str) -> SentenceGrammar
     read = batch.token_scores(likelihood, variant="l2r" if _is_masked(likelihood) else "")
     judged = batch.acceptability(acceptability)
     # sentences that one of the two models cannot read are left out
-    apart = 1 + max((len(sample.text) for sample in batch.samples), default=0)
-    _, of_read, of_judged = np.intersect1d(
-        read.owner * apart + read.starts, judged.owner * apart + judged.starts, return_indices=True
+    of_read, of_judged = same_units(
+        Places(read.owner, read.starts, read.ends), Places(judged.owner, judged.starts, judged.ends)
     )
     return SentenceGrammar(
         owner=judged.owner[of_judged],
@@ -111,7 +100,7 @@ class GruenGrammaticality(Metric):
     info: ClassVar[MetricInfo] = MetricInfo(
         name="gruen.grammaticality",
         meaning="how likely and how acceptable the sentences are, on average",
-        reading="near 1 where all sentences are sound and unsurprising; half of it is likelihood, lower for rare words",
+        reading="near 1 where all sentences are sound; a fifth of it is likelihood, lower for rare words",
         parts=PARTS,
     )
 
@@ -124,15 +113,15 @@ class GruenGrammaticality(Metric):
         found = self._judged(batch)
         values, samples = self._values(found), len(batch)
         parts = {
-            "likelihood": found.means(found.likelihood, samples),
-            "acceptability": found.means(found.acceptability, samples),
-            "worst": found.least(values, samples),
+            "likelihood": means(found.owner, found.likelihood, samples),
+            "acceptability": means(found.owner, found.acceptability, samples),
+            "worst": least(found.owner, values, samples),
             "sentences": np.bincount(found.owner, minlength=samples).astype(np.float64),
         }
         parts["sentences"][list(found.reasons)] = np.nan
-        return MetricScores(self.spec, found.means(values, samples), parts, found.reasons)
+        return MetricScores(self.spec, means(found.owner, values, samples), parts, found.reasons)
 
-    def evidence(self, sample: Sample) -> Evidence | None:
+    def evidence(self, sample: Sample) -> SentenceEvidence | None:
         found = self._judged(Batch([sample]))
         if found.reasons:
             return None
@@ -143,21 +132,23 @@ class GruenGrammaticality(Metric):
             Span(
                 start,
                 end,
-                "worst" if at == worst else "sentence",
+                WORST if at == worst else SENTENCE,
                 f"{value:.3f}: likely {likely:.3f}, sound {sound:.3f}",
             )
             for at, (start, end, value, likely, sound) in enumerate(zip(*(c.tolist() for c in columns), strict=True))
         )
         many = "1 sentence" if len(values) == 1 else f"{len(values):,} sentences, the worst {values.min():.3f}"
-        return Evidence(self.spec, f"{many}; likelihood and acceptability of each, from 0 to 1", spans)
+        told = f"{many}; likelihood and acceptability of each, from 0 to 1"
+        return SentenceEvidence(self.spec, told, spans, sentences=spans, values=tuple(values.tolist()))
 
     def models(self) -> tuple[str, ...]:
         tier = tier_of(self.tier)
         return model_names(likelihood=tier.likelihood, acceptability=tier.acceptability)
 
     def details(self) -> Mapping[str, str]:
-        scale = SCALES.get(tier_of(self.tier).likelihood, OTHER_SCALE)
-        return model_facts() | {"scale": f"{scale.centre:g}/{scale.width:g}"}
+        tier = tier_of(self.tier)
+        scale = SCALES.get(tier.likelihood, OTHER_SCALE)
+        return model_facts(acceptability=tier.acceptability) | {"scale": f"{scale.centre:g}/{scale.width:g}"}
 
     def _judged(self, batch: Batch) -> SentenceGrammar:
         tier = tier_of(self.tier)

@@ -9,7 +9,8 @@ from typing import ClassVar
 import numpy as np
 
 from celadon.batch import Batch
-from celadon.core import Evidence, Metric, MetricInfo, MetricScores, Sample, UsageError
+from celadon.core import Metric, MetricInfo, MetricScores, Sample, UsageError
+from celadon.metrics.aspects import AspectEvidence, aspect_evidence
 from celadon.metrics.gruen.coherence import GruenCoherence
 from celadon.metrics.gruen.focus import GruenFocus
 from celadon.metrics.gruen.grammaticality import GruenGrammaticality
@@ -17,13 +18,6 @@ from celadon.metrics.gruen.redundancy import GruenRedundancy
 from celadon.metrics.gruen.settings import WEIGHTS, tier_of
 
 PARTS = ("grammaticality", "redundancy", "focus", "coherence")
-
-
-@dataclass(frozen=True)
-class GruenEvidence(Evidence):
-    """What each part shows, in their order; a part that is switched off shows nothing."""
-
-    parts: tuple[Evidence, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -76,14 +70,8 @@ class Gruen(Metric):
             reasons = {**found.reasons, **reasons}
         return MetricScores(self.spec, np.clip(total, 0.0, 1.0), parts, dict(sorted(reasons.items())))
 
-    def evidence(self, sample: Sample) -> GruenEvidence | None:
-        shown = [metric.evidence(sample) for metric in self.part_metrics().values()]
-        found = tuple(each for each in shown if each is not None)
-        if len(found) < len(shown):
-            return None
-        spans = tuple(span for each in found for span in each.text_spans)
-        summary = "; ".join(f"{each.metric.removeprefix('gruen.')}: {each.summary}" for each in found)
-        return GruenEvidence(self.spec, summary, spans, parts=found)
+    def evidence(self, sample: Sample) -> AspectEvidence | None:
+        return aspect_evidence(self.spec, [metric.evidence(sample) for metric in self.part_metrics().values()])
 
     def models(self) -> tuple[str, ...]:
         return tuple(dict.fromkeys(name for metric in self.part_metrics().values() for name in metric.models()))

@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from celadon.batch.order import LIKELIHOOD
 from celadon.models.store.places import HF_PREFIX
+
+if TYPE_CHECKING:
+    from celadon.models.transformers_heads import AcceptabilityClassifier, OrderHead
 
 
 def model_names(
@@ -14,19 +19,32 @@ def model_names(
     if likelihood:
         found.append(_language_model(likelihood))
     if acceptability:
-        found.append(_classifier(acceptability) if acceptability.startswith(HF_PREFIX) else _encoder(acceptability))
+        found.append(
+            _named(_acceptability_head(acceptability))
+            if acceptability.startswith(HF_PREFIX)
+            else _encoder(acceptability)
+        )
     if order and order.startswith(LIKELIHOOD):
         found.append(_language_model(order.removeprefix(LIKELIHOOD)))
     elif order:
-        found.append(_order_head(order) if order.startswith(HF_PREFIX) else _encoder(order))
+        found.append(_named(_open_order_head(order)) if order.startswith(HF_PREFIX) else _encoder(order))
     return tuple(dict.fromkeys(found))
 
 
-def model_facts() -> dict[str, str]:
-    """How sentences were split."""
+def model_facts(acceptability: str = "", order: str = "") -> dict[str, str]:
+    """How sentences were split, and what the heads of Hugging Face models say of themselves."""
     from celadon.text.sentences import splitter_version
 
-    return {"sentences": splitter_version()}
+    heads = {
+        "acceptability": (acceptability, _acceptability_head),
+        "order": (order, _open_order_head),
+    }
+    found = {
+        name: "/".join(open_head(model).facts.values())
+        for name, (model, open_head) in heads.items()
+        if model.startswith(HF_PREFIX)
+    }
+    return {"sentences": splitter_version(), **found}
 
 
 def _language_model(name: str) -> str:
@@ -43,15 +61,17 @@ def _encoder(name: str) -> str:
     return f"encoder:{encoder.name}@{encoder.digest[:8]}"
 
 
-def _classifier(name: str) -> str:
+def _acceptability_head(name: str) -> AcceptabilityClassifier:
     from celadon.models.transformers_heads import acceptability_classifier
 
-    model = acceptability_classifier(name)
-    return f"{model.name}@{model.digest[:8]}"
+    return acceptability_classifier(name)
 
 
-def _order_head(name: str) -> str:
+def _open_order_head(name: str) -> OrderHead:
     from celadon.models.transformers_heads import order_head
 
-    model = order_head(name)
+    return order_head(name)
+
+
+def _named(model: AcceptabilityClassifier | OrderHead) -> str:
     return f"{model.name}@{model.digest[:8]}"

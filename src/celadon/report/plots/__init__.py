@@ -5,6 +5,7 @@ from celadon.report.plots.curves import reference_curves
 from celadon.report.plots.forest import forest
 from celadon.report.plots.heat_map import heat_map
 from celadon.report.plots.inline import inline_svg
+from celadon.report.plots.ladder import ladder_bars
 from celadon.report.plots.levels import level_boxes
 from celadon.report.plots.ranks import rank_agreement
 from celadon.report.plots.save import save_plots
@@ -16,6 +17,7 @@ __all__ = [
     "forest",
     "heat_map",
     "inline_svg",
+    "ladder_bars",
     "level_boxes",
     "png_bytes",
     "rank_agreement",

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
 from celadon.meta.study import Study
 from celadon.report import meta_choice as choice
+from celadon.report.meta_ladder import Rung, by_metric, ladder
 from celadon.report.plots.bars import ablation_bars
 from celadon.report.plots.curves import reference_curves
 from celadon.report.plots.forest import forest
 from celadon.report.plots.heat_map import heat_map
+from celadon.report.plots.ladder import ladder_bars
 from celadon.report.plots.levels import level_boxes
 from celadon.report.plots.ranks import rank_agreement
 from celadon.report.plots.scatter import MOST_POINTS, scatter
@@ -110,6 +112,13 @@ def ablations(study: Study) -> Iterator[Plot]:
         yield Plot("ablation", "", metric, label, partial(ablation_bars, rows))
 
 
+def ladders(rungs: Sequence[Rung]) -> Iterator[Plot]:
+    """One plot per metric that was built up from its aspects."""
+    for metric, mine in by_metric(rungs).items():
+        label = f"Correlations of {metric} with grammaticality alone, and with ever more aspects"
+        yield Plot("aspects", "", metric, label, partial(ladder_bars, mine))
+
+
 def curves(study: Study) -> Iterator[Plot]:
     """One plot of reference numbers per rating."""
     for human in dict.fromkeys(row.human for row in study.references):
@@ -120,5 +129,7 @@ def curves(study: Study) -> Iterator[Plot]:
 
 def all_plots(study: Study) -> Iterator[Plot]:
     """Every plot the study calls for."""
-    for made in (against_ratings, between_metrics, forests, scatters, ranks, boxes, ablations, curves):
+    for made in (against_ratings, between_metrics, forests, scatters, ranks, boxes, ablations):
         yield from made(study)
+    yield from ladders(ladder(study))
+    yield from curves(study)

@@ -1,0 +1,105 @@
+"""What shows why a text reads as it does: sentences, repetitions, transitions, order."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+from itertools import pairwise
+
+import numpy as np
+
+from celadon.batch import Batch, Orders
+from celadon.core import Evidence, Sample, Span
+from celadon.metrics.aspects import SENTENCE, WORST, SentenceEvidence
+from celadon.metrics.gruen.coherence import order_evidence
+from celadon.metrics.gruen.focus import WEAK, FocusEvidence, Transition
+from celadon.metrics.gruen.redundancy import REPEATED, GruenRedundancy, RedundancyEvidence
+from celadon.metrics.meteor import function_words
+from celadon.metrics.reading.features import GAP, WITHIN
+from celadon.metrics.reading.judgement import Judgement
+from celadon.text.repetition import Loop, longest_loop, repeated_grams, sentence_words
+from celadon.text.surface_marks import hanging_opening, loose_end, unknown_marks
+
+UNKNOWN, LOOSE, HANGING = "unknown word", "loose end", "hanging opening"
+"""The labels of spans."""
+
+
+def of_sentences(metric: str, text: str, found: Judgement) -> SentenceEvidence:
+    """Show the sentences of the one text that was judged."""
+    features = found.features
+    worst = int(np.argmin(found.sentences)) if len(found.sentences) > 1 else -1
+    sentences, marks = [], []
+    last = int(features.ends[-1])
+    for at, (start, end) in enumerate(zip(features.starts.tolist(), features.ends.tolist(), strict=True)):
+        acceptability, slor = (features.of_sentences[name][at] for name in ("acceptability", "slor"))
+        note = f"{found.sentences[at]:.2f}: acceptable {1 / (1 + math.exp(-acceptability)):.2f}, SLOR {slor:.2f}"
+        sentences.append(Span(start, end, WORST if at == worst else SENTENCE, note))
+        sentence = text[start:end]
+        marks += [Span(start + a, start + b, UNKNOWN) for a, b in unknown_marks(sentence)]
+        if loose := loose_end(sentence, last=end == last):
+            marks.append(Span(start + loose.place[0], start + loose.place[1], LOOSE, loose.why))
+    many = "1 sentence" if len(sentences) == 1 else f"{len(sentences):,} sentences, the worst {found.worst[0]:.2f}"
+    told = f"{many}; unknown words and loose ends: {len(marks):,}" if marks else many
+    return SentenceEvidence(
+        metric, told, (*sentences, *marks), sentences=tuple(sentences), values=tuple(found.sentences.tolist())
+    )
+
+
+def of_repetition(metric: str, sample: Sample) -> RedundancyEvidence | None:
+    """Show pairs of sentences that repeat each other, and what comes again inside a sentence or across them."""
+    pairs = GruenRedundancy().evidence(sample)
+    if pairs is None:
+        return None
+    text = sample.text
+    words = [each for each in sentence_words(text, Batch([sample]).sentences()[0]) if each]
+    ignored = function_words()
+    grams = repeated_grams(words, 2, ignored, WITHIN)
+    loops = [loop for each in words if (loop := longest_loop(each, GAP, ignored))]
+    spans = _with_new(pairs.text_spans, [_looped(text, loop) for loop in loops])
+    spans = _with_new(spans, [Span(*place, REPEATED, "these two words came before") for place in grams.places])
+    told = [pairs.summary]
+    if loops:
+        longest = max(loops, key=lambda loop: loop.words)
+        told.append(f"“{text[slice(*longest.first)]}” comes again in its sentence")
+    if grams.total:
+        told.append(f"{grams.share_in_text:.0%} of the word pairs came before")
+    return replace(pairs, metric=metric, summary="; ".join(told), text_spans=spans)
+
+
+def _looped(text: str, loop: Loop) -> Span:
+    return Span(*loop.second, REPEATED, f"“{text[slice(*loop.first)]}” stands in this sentence already")
+
+
+def _with_new(spans: tuple[Span, ...], more: list[Span]) -> tuple[Span, ...]:
+    """Add spans that do not touch any that is there."""
+    found = list(spans)
+    for span in more:
+        if all(span.end <= other.start or other.end <= span.start for other in found):
+            found.append(span)
+    return tuple(sorted(found))
+
+
+def of_likeness(metric: str, found: Judgement, weak: float) -> FocusEvidence:
+    """Show the transitions of the one text that was judged."""
+    places = list(zip(found.features.starts.tolist(), found.features.ends.tolist(), strict=True))
+    values = found.features.likeness.tolist()[1:]
+    transitions = tuple(Transition(*two, value) for two, value in zip(pairwise(places), values, strict=True))
+    spans = tuple(
+        Span(*each.second, WEAK, f"likeness {each.similarity:.2f}") for each in transitions if each.similarity < weak
+    )
+    if not transitions:
+        told = "one sentence, so there is no transition to judge"
+    else:
+        many = "1 transition" if len(transitions) == 1 else f"{len(transitions):,} transitions"
+        told = f"{len(spans):,} of {many} weak: the meaning is less than {weak:.2f} like that of what came before"
+    return FocusEvidence(metric, told, spans, transitions=transitions, threshold=weak)
+
+
+def of_order(metric: str, text: str, orders: Orders) -> Evidence:
+    """Show where the order of the one text that was judged looks wrong, and an opening that refers to nothing."""
+    found = order_evidence(metric, orders)
+    hanging = hanging_opening(text)
+    if hanging is None:
+        return found
+    span = Span(*hanging.place, HANGING, hanging.why)
+    return replace(found, summary=f"{found.summary}; {hanging.why}", text_spans=(span, *found.text_spans))

@@ -1,0 +1,109 @@
+"""The weights of `celadon`: few, in a JSON file that can be read, made by ``celadon train reading``."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from celadon.core import FloatArray, InputError, UsageError
+from celadon.io.json_file import number_of, read_json_object
+from celadon.metrics.reading.features import SENTENCE_FEATURES, TEXT_FEATURES, ReadingModels
+
+FORMAT = "celadon-reading/1"
+TIERS = {"builtin": ReadingModels(), "standard": ReadingModels(likelihood="smollm2-int8")}
+"""Which models read; each tier has its own weights."""
+
+GRAMMATICALITY, REDUNDANCY, FOCUS, COHERENCE = ASPECTS = ("grammaticality", "redundancy", "focus", "coherence")
+FEATURES: Mapping[str, tuple[str, ...]] = {
+    GRAMMATICALITY: SENTENCE_FEATURES,
+    REDUNDANCY: ("echoes", "bigrams", "trigrams", "loops", "pairs", "meanings"),
+    FOCUS: ("likeness", "least_likeness"),
+    COHERENCE: ("order", "least_order", "likeness", "hanging"),
+}
+"""What each aspect is made of."""
+BIAS = "bias"
+
+
+@dataclass(frozen=True)
+class ReadingWeights:
+    """How features become aspects, and aspects the score.
+
+    Attributes
+    ----------
+    aspects
+        For each aspect the weight of each of its features, and its ``bias``: an aspect is the logistic function of the
+        bias and the weighted features. That of grammaticality is of a sentence.
+    worst
+        The share of a text's grammaticality that its worst sentence has; the rest is the mean.
+    usual
+        What each feature is in a sound text: taken where a text of one sentence has none.
+    overall
+        The powers of the aspects, whose product is the score: how far each can be trusted, as the rank correlation
+        with known damage.
+    weak
+        The likeness to the sentences before that is unusually small.
+    digest
+        The first half of the sha256 of the file.
+    """
+
+    aspects: Mapping[str, Mapping[str, float]]
+    worst: float
+    usual: Mapping[str, float]
+    overall: Mapping[str, float]
+    weak: float
+    digest: str = ""
+
+    def value(self, aspect: str, features: Mapping[str, FloatArray]) -> FloatArray:
+        """Return an aspect, from 0 to 1, of its features."""
+        weights = self.aspects[aspect]
+        total = np.full(len(next(iter(features.values()))), weights[BIAS])
+        for name in FEATURES[aspect]:
+            values = features[name]
+            known = np.where(np.isnan(values), self.usual[name], values) if name in self.usual else values
+            total = total + weights[name] * known
+        found: FloatArray = 1 / (1 + np.exp(-total))
+        return found
+
+
+def weights_of(tier: str, path: str = "") -> ReadingWeights:
+    """Return the weights of a tier, or those of a file."""
+    if tier not in TIERS:
+        raise UsageError(f"celadon: unknown tier {tier!r}; known: {', '.join(TIERS)}")
+    return read_weights(path or str(Path(__file__).with_name(f"{tier}.json")))
+
+
+def read_weights(path: str) -> ReadingWeights:
+    """Read and check weights.
+
+    Raises
+    ------
+    InputError
+        The file cannot be read or has no such weights; the message says where.
+    """
+    content, digest = read_json_object(path, "the weights of celadon")
+    if content.get("format") != FORMAT:
+        raise InputError(f"{path}: is not of the format {FORMAT}")
+    return ReadingWeights(
+        aspects={
+            aspect: _numbers(path, content, f"aspects.{aspect}", (BIAS, *names)) for aspect, names in FEATURES.items()
+        },
+        worst=_numbers(path, content, "", ("worst",))["worst"],
+        usual=_numbers(path, content, "usual", TEXT_FEATURES),
+        overall=_numbers(path, content, "overall", ASPECTS),
+        weak=_numbers(path, content, "", ("weak",))["weak"],
+        digest=digest,
+    )
+
+
+def _numbers(path: str, content: Mapping[str, Any], under: str, names: tuple[str, ...]) -> dict[str, float]:
+    found: Any = content
+    for step in filter(None, under.split(".")):
+        found = found.get(step) if isinstance(found, dict) else None
+    if not isinstance(found, dict):
+        raise InputError(f"{path}: has no object {under}")
+    where = f"{under}." if under else ""
+    return {name: number_of(path, where + name, found.get(name)) for name in names}

@@ -1,0 +1,225 @@
+"""Processes that run Link Grammar: what goes wrong inside its C library costs a sentence, never the run."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import queue
+import signal
+import subprocess
+import sys
+import threading
+import weakref
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any, TypeAlias
+
+from celadon.core import CeladonError, MissingExtraError
+
+_SCRIPT = Path(__file__).with_name("link_library.py")
+
+# Seconds by the clock: it takes a fifth of one where nothing else is going on
+_TIME_TO_START = 120
+
+Answer: TypeAlias = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Limits:
+    """What one sentence may take.
+
+    Attributes
+    ----------
+    seconds
+        Processor time, which does not depend on what else the machine does.
+    linkages
+        How many linkages are examined.
+    bytes
+        Memory of a process.
+    patience
+        Seconds by the clock, after which a process that does not answer is ended and replaced.
+    """
+
+    seconds: int
+    linkages: int
+    bytes: int
+    patience: float
+
+
+class _NotStartedError(CeladonError):
+    pass
+
+
+class _Worker:
+    """One process, and one sentence at a time."""
+
+    def __init__(self, limits: Limits) -> None:
+        self._limits = limits
+        self._late = False
+        # Link Grammar looks for its dictionary in the working folder first, so that must not be the user's.
+        self.process = subprocess.Popen(
+            [sys.executable, "-I", "-S", str(_SCRIPT), json.dumps(asdict(limits))],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            cwd=_SCRIPT.parent,
+            env={**os.environ, "LC_ALL": "C.UTF-8"},
+            start_new_session=True,
+        )
+        self.versions = self._exchange(b"", max(_TIME_TO_START, limits.patience))
+        if self.versions is None:
+            self.end()
+            raise _NotStartedError("a process for Link Grammar did not start; is there memory for it?")
+        if "absent" in self.versions:
+            self.end()
+            raise MissingExtraError(self.versions["absent"], "parse")
+
+    @property
+    def alive(self) -> bool:
+        return self.process.poll() is None
+
+    def ask(self, sentence: str) -> Answer | None:
+        """Return the answer; None where there is none, and then the process has ended."""
+        answer = self._exchange(json.dumps(sentence).encode() + b"\n", self._limits.patience)
+        if answer is None:
+            self.end()
+        return answer
+
+    @property
+    def ended_by_its_own_clock(self) -> bool:
+        """Whether a sentence took all of its processor time, so that another try would end the same way."""
+        return self.process.returncode == -signal.SIGPROF
+
+    @property
+    def failure(self) -> str:
+        """Why the process that gave no answer ended: the name of a reason."""
+        return "TIME_LIMIT" if self._late or self.ended_by_its_own_clock else "CRASHED"
+
+    def end(self) -> None:
+        self.process.kill()
+        self.process.wait()
+        for pipe in (self.process.stdin, self.process.stdout):
+            assert pipe is not None
+            with contextlib.suppress(OSError):  # a sentence that nobody has read
+                pipe.close()
+
+    def _exchange(self, message: bytes, patience: float) -> Answer | None:
+        assert self.process.stdin is not None
+        assert self.process.stdout is not None
+        watch = threading.Timer(patience, self._stop)
+        watch.daemon = True
+        watch.start()
+        try:
+            self.process.stdin.write(message)
+            self.process.stdin.flush()
+            line = self.process.stdout.readline()
+        except OSError:
+            return None
+        finally:
+            watch.cancel()
+        if not line.endswith(b"\n"):
+            return None
+        answer: Answer = json.loads(line)
+        return answer
+
+    def _stop(self) -> None:
+        self._late = True
+        self.process.kill()
+
+
+class Workers:
+    """A number of processes that answer sentences, started when they are first needed.
+
+    Any thread may ask. A process that ends while it has a sentence, for whatever reason, is replaced, and the sentence
+    is tried once more. The processes end with this one, however it ends.
+    """
+
+    def __init__(self, count: int, limits: Limits) -> None:
+        self.count = count
+        self._limits = limits
+        self._owner = os.getpid()
+        self._started: set[_Worker] = set()
+        self._idle = self._empty_places()
+        weakref.finalize(self, _end, self._started, self._owner)
+
+    @property
+    def versions(self) -> dict[str, str]:
+        """The versions of the library and of its dictionary."""
+        worker = self._take()
+        self._idle.put(worker)
+        return worker.versions or {}
+
+    @property
+    def process_ids(self) -> list[int]:
+        """The processes that run now."""
+        return [worker.process.pid for worker in list(self._started) if worker.alive]
+
+    def ask(self, sentences: Sequence[str]) -> list[Answer]:
+        """Return what the library says of each sentence, in their order, or why it says nothing."""
+        with ThreadPoolExecutor(self.count) as threads:
+            waiting = [threads.submit(self._answer, sentence) for sentence in sentences]
+            try:
+                return [answer.result() for answer in waiting]
+            except BaseException:
+                for answer in waiting:
+                    answer.cancel()
+                raise
+
+    def close(self) -> None:
+        """End the processes; a later question starts new ones."""
+        _end(self._started, self._owner)
+        self._idle = self._empty_places()
+
+    def _answer(self, sentence: str) -> Answer:
+        worker = self._take()
+        try:
+            answer = worker.ask(sentence)
+            if answer is None and not worker.ended_by_its_own_clock:
+                self._started.discard(worker)
+                worker = self._start()
+                answer = worker.ask(sentence)
+            return answer or {"failure": worker.failure}
+        finally:
+            self._idle.put(worker)
+
+    def _take(self) -> _Worker:
+        """Return a process that nobody else has, which may be a new one."""
+        if self._owner != os.getpid():  # a fork has copied this object, but the processes are its parent's
+            self._owner = os.getpid()
+            self._started.clear()
+            self._idle = self._empty_places()
+        worker = self._idle.get()
+        if worker is not None and worker.alive:
+            return worker
+        if worker is not None:
+            worker.end()
+            self._started.discard(worker)
+        try:
+            return self._start()
+        except BaseException:
+            self._idle.put(None)
+            raise
+
+    def _start(self) -> _Worker:
+        try:
+            worker = _Worker(self._limits)
+        except _NotStartedError:  # somebody may have ended it just then
+            worker = _Worker(self._limits)
+        self._started.add(worker)
+        return worker
+
+    def _empty_places(self) -> queue.SimpleQueue[_Worker | None]:
+        places: queue.SimpleQueue[_Worker | None] = queue.SimpleQueue()
+        for _ in range(self.count):
+            places.put(None)
+        return places
+
+
+def _end(started: set[_Worker], owner: int) -> None:
+    if owner != os.getpid():
+        return
+    while started:
+        started.pop().end()

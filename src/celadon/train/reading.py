@@ -1,0 +1,278 @@
+"""Fitting the weights of `celadon` on documents damaged by known amounts."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+from scipy.optimize import minimize
+
+from celadon.batch import Batch
+from celadon.core import FloatArray, IntArray, Sample
+from celadon.meta.correlation import spearman
+from celadon.metrics.per_text import least, means
+from celadon.metrics.reading.features import SENTENCE_FEATURES, TEXT_FEATURES, ReadingModels, reading_features
+from celadon.metrics.reading.weights import (
+    ASPECTS,
+    BIAS,
+    COHERENCE,
+    FEATURES,
+    FOCUS,
+    FORMAT,
+    GRAMMATICALITY,
+    REDUNDANCY,
+)
+from celadon.train.reading_documents import CIRCLED, Document
+
+Progress = Callable[[int, int], None]
+
+# Which damage each aspect must tell; what another aspect is about leaves it whole, unless it says nothing either way.
+_TELLS: Mapping[str, frozenset[str]] = {
+    GRAMMATICALITY: frozenset({"broken", "looped", "cut", CIRCLED}),
+    REDUNDANCY: frozenset({"repeated", "repeated_changed", "repeated_beginning", "looped", CIRCLED}),
+    FOCUS: frozenset({"mixed"}),
+    COHERENCE: frozenset({"reordered", "mixed", "beheaded"}),
+}
+_SILENT: Mapping[str, frozenset[str]] = {
+    GRAMMATICALITY: frozenset({"repeated_changed", "repeated_beginning"}),
+    REDUNDANCY: frozenset({"broken", "beheaded"}),
+    FOCUS: frozenset({"repeated", "repeated_changed", "repeated_beginning", "reordered", "beheaded", CIRCLED}),
+    COHERENCE: frozenset({"repeated", "repeated_changed", "repeated_beginning", CIRCLED}),
+}
+# Which way each feature may count; the sum of a weak feature's weight and another's must not turn it round.
+_GOOD = frozenset({"acceptability", "slor", "likeness", "least_likeness", "order", "least_order"})
+_AT_ONCE = 256
+_RIDGE = 1e-3
+_WEAK = 0.05
+SLOR_SHARES = (0.0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7)
+# with a larger share nothing but its worst sentence would count in a long text
+WORST_SHARES = (0.0, 0.25, 0.5)
+
+
+class Rated(NamedTuple):
+    """Sentences or texts with people's ratings of their grammaticality, higher being better."""
+
+    name: str
+    texts: Sequence[str]
+    ratings: FloatArray
+
+
+@dataclass(frozen=True, eq=False)
+class _Seen:
+    """The features of documents, sentences with the document of each."""
+
+    owner: IntArray
+    starts: IntArray
+    ends: IntArray
+    of_sentences: Mapping[str, FloatArray]
+    likeness: FloatArray
+    of_texts: Mapping[str, FloatArray]
+
+
+class FittedReading(NamedTuple):
+    """The content of a file of weights, and how well each aspect tells what was done to documents kept apart."""
+
+    content: Mapping[str, Any]
+    figures: Mapping[str, float]
+
+
+def fit_reading(
+    documents: Sequence[Document], models: ReadingModels, rated: Sequence[Rated] = (), progress: Progress | None = None
+) -> FittedReading:
+    """Fit the weights.
+
+    Parameters
+    ----------
+    documents
+        Sound and damaged ones.
+    models
+        Which models read them.
+    rated
+        What helps to choose how much SLOR counts beside acceptability, and the worst sentence beside the mean.
+    progress
+        Told how many texts have been read, of how many.
+    """
+    texts = [document.text for document in documents]
+    everything = [*texts, *(text for each in rated for text in each.texts)]
+    seen = _see(everything, models, progress or (lambda done, total: None))
+    parts = [_part(seen, 0, len(texts))]
+    for each in rated:
+        start = len(texts) + sum(len(before.texts) for before in rated[: rated.index(each)])
+        parts.append(_part(seen, start, start + len(each.texts)))
+    return _Fit(documents, parts[0], list(zip(rated, parts[1:], strict=True))).content(models)
+
+
+def _see(texts: Sequence[str], models: ReadingModels, progress: Progress) -> _Seen:
+    pieces = []
+    for start in range(0, len(texts), _AT_ONCE):
+        piece = texts[start : start + _AT_ONCE]
+        found = reading_features(Batch([Sample(text) for text in piece]), models)
+        pieces.append((start, found))
+        progress(start + len(piece), len(texts))
+    return _Seen(
+        owner=np.concatenate([found.owner + start for start, found in pieces]),
+        starts=np.concatenate([found.starts for _, found in pieces]),
+        ends=np.concatenate([found.ends for _, found in pieces]),
+        of_sentences={
+            name: np.concatenate([found.of_sentences[name] for _, found in pieces]) for name in SENTENCE_FEATURES
+        },
+        likeness=np.concatenate([found.likeness for _, found in pieces]),
+        of_texts={name: np.concatenate([found.of_texts[name] for _, found in pieces]) for name in TEXT_FEATURES},
+    )
+
+
+def _part(seen: _Seen, start: int, end: int) -> _Seen:
+    inside = (seen.owner >= start) & (seen.owner < end)
+    return _Seen(
+        seen.owner[inside] - start,
+        seen.starts[inside],
+        seen.ends[inside],
+        {name: values[inside] for name, values in seen.of_sentences.items()},
+        seen.likeness[inside],
+        {name: values[start:end] for name, values in seen.of_texts.items()},
+    )
+
+
+class _Fit:
+    """The steps of a fit: grammaticality of sentences, the aspects of texts, how far each can be trusted."""
+
+    def __init__(self, documents: Sequence[Document], seen: _Seen, rated: Sequence[tuple[Rated, _Seen]]) -> None:
+        self.documents, self.seen, self.rated = documents, seen, rated
+        self.kinds = np.array([document.kind for document in documents])
+        self.amounts = np.array([document.amount for document in documents])
+        self.fitted = np.array([not document.apart for document in documents])
+        sound = self.kinds == ""
+        self.usual = {name: float(np.nanmean(values[sound])) for name, values in seen.of_texts.items()}
+        self.texts = {
+            name: np.where(np.isnan(values), self.usual[name], values) for name, values in seen.of_texts.items()
+        }
+
+    def content(self, models: ReadingModels) -> FittedReading:
+        grammar, share, worst = self._grammaticality()
+        aspects = {GRAMMATICALITY: grammar}
+        for name in ASPECTS[1:]:
+            rows = self.fitted & ~np.isin(self.kinds, sorted(_SILENT[name]))
+            features = {feature: self.texts[feature][rows] for feature in FEATURES[name]}
+            aspects[name] = _logistic(features, self._target(name)[rows])
+        values = self._values(aspects, worst)
+        reliability = self._reliability(values)
+        sound = np.isin(self.seen.owner, np.flatnonzero(self.kinds == "")) & ~np.isnan(self.seen.likeness)
+        content = {
+            "format": FORMAT,
+            "models": models._asdict(),
+            "aspects": {name: _rounded(weights) for name, weights in aspects.items()},
+            "worst": worst,
+            "slor_share": share,
+            "usual": _rounded(self.usual),
+            # an aspect counts as much as it can be trusted
+            "overall": {name: round(max(np.nan_to_num(value), 0.0), 2) for name, value in reliability.items()},
+            "weak": round(float(np.quantile(self.seen.likeness[sound], _WEAK)), 3),
+            "documents": {"fitted": int(self.fitted.sum()), "apart": int((~self.fitted).sum())},
+        }
+        figures = dict(reliability)
+        for each, seen in self.rated:
+            figures[each.name] = self._correlation(grammar, each, seen, worst)
+        return FittedReading(content, figures)
+
+    def _target(self, aspect: str) -> FloatArray:
+        """The share of a document that is whole in an aspect."""
+        return np.where(np.isin(self.kinds, sorted(_TELLS[aspect])), 1 - self.amounts, 1.0)
+
+    def _grammaticality(self) -> tuple[dict[str, float], float, float]:
+        """The weights of a sentence, the share of SLOR in them, and that of the worst sentence."""
+        owner = self.seen.owner
+        target = 1 - self._is_broken()
+        known = self.fitted[owner] & ~np.isin(self.kinds[owner], sorted(_SILENT[GRAMMATICALITY]))
+        fits = {}
+        for share in SLOR_SHARES if self.rated else (0.3,):
+            features, unmix = _mixed(self.seen.of_sentences, share, known)
+            weights = _logistic({name: values[known] for name, values in features.items()}, target[known])
+            fits[share] = unmix(weights)
+        best, worst = max(
+            ((share, worst) for share in fits for worst in WORST_SHARES), key=lambda two: self._agreement(fits, *two)
+        )
+        return fits[best], best, worst if self.rated else 0.5
+
+    def _is_broken(self) -> FloatArray:
+        """For each sentence 1 where it is, or is part of, one that was damaged."""
+        found = np.zeros(len(self.seen.owner))
+        for at, (owner, start, end) in enumerate(zip(self.seen.owner, self.seen.starts, self.seen.ends, strict=True)):
+            found[at] = any(start < last and first < end for first, last in self.documents[owner].broken)
+        return found
+
+    def _agreement(self, fits: Mapping[float, Mapping[str, float]], share: float, worst: float) -> float:
+        """The mean rank correlation with the ratings."""
+        found = [self._correlation(fits[share], rated, seen, worst) for rated, seen in self.rated]
+        return float(np.nan_to_num(found).mean()) if found else 0.0
+
+    @staticmethod
+    def _correlation(grammar: Mapping[str, float], rated: Rated, seen: _Seen, worst: float) -> float:
+        values = _grammar(grammar, seen, len(rated.texts), worst)
+        return spearman(values, rated.ratings).value
+
+    def _values(self, aspects: Mapping[str, Mapping[str, float]], worst: float) -> dict[str, FloatArray]:
+        found = {GRAMMATICALITY: _grammar(aspects[GRAMMATICALITY], self.seen, len(self.kinds), worst)}
+        for name in ASPECTS[1:]:
+            found[name] = _value(aspects[name], self.texts)
+        return found
+
+    def _reliability(self, values: Mapping[str, FloatArray]) -> dict[str, float]:
+        """How well each aspect tells its damage: the rank correlation on the documents kept apart."""
+        found = {}
+        for name in ASPECTS:
+            rows = ~self.fitted & (np.isin(self.kinds, ["", *_TELLS[name]]))
+            found[name] = spearman(values[name][rows], self._target(name)[rows]).value
+        return found
+
+
+def _grammar(weights: Mapping[str, float], seen: _Seen, texts: int, worst: float) -> FloatArray:
+    sentences = _value(weights, seen.of_sentences)
+    return worst * least(seen.owner, sentences, texts) + (1 - worst) * means(seen.owner, sentences, texts)
+
+
+def _value(weights: Mapping[str, float], features: Mapping[str, FloatArray]) -> FloatArray:
+    total = weights[BIAS] + sum(weights[name] * features[name] for name in weights if name != BIAS)
+    found: FloatArray = 1 / (1 + np.exp(-np.asarray(total)))
+    return found
+
+
+def _mixed(
+    features: Mapping[str, FloatArray], share: float, rows: npt.NDArray[np.bool_]
+) -> tuple[dict[str, FloatArray], Callable[[Mapping[str, float]], dict[str, float]]]:
+    """Acceptability and SLOR as one feature, of which SLOR is a given share once both have the same spread."""
+    spread = {name: float(np.std(features[name][rows])) for name in ("acceptability", "slor")}
+    parts = {"acceptability": (1 - share) / spread["acceptability"], "slor": share / spread["slor"]}
+    mixed = {"acceptability": sum(part * features[name] for name, part in parts.items())}
+    mixed |= {name: values for name, values in features.items() if name not in parts}
+
+    def unmix(weights: Mapping[str, float]) -> dict[str, float]:
+        return {**weights, **{name: weights["acceptability"] * part for name, part in parts.items()}}
+
+    return {name: np.asarray(values) for name, values in mixed.items()}, unmix
+
+
+def _logistic(features: Mapping[str, FloatArray], target: FloatArray) -> dict[str, float]:
+    """Logistic regression on shares, each weight with its proper sign."""
+    names = list(features)
+    columns = np.stack([features[name] for name in names], axis=1)
+    centre, spread = columns.mean(axis=0), columns.std(axis=0)
+    spread[spread == 0] = 1.0
+    scaled = (columns - centre) / spread
+
+    def loss(weights: FloatArray) -> tuple[float, FloatArray]:
+        logits = weights[0] + scaled @ weights[1:]
+        value = float(np.mean(np.logaddexp(0, logits) - target * logits)) + _RIDGE * float(weights[1:] @ weights[1:])
+        slope = (1 / (1 + np.exp(-logits)) - target) / len(target)
+        return value, np.concatenate([[slope.sum()], scaled.T @ slope + 2 * _RIDGE * weights[1:]])
+
+    bounds = [(None, None), *((0, None) if name in _GOOD else (None, 0) for name in names)]
+    found = minimize(loss, np.zeros(len(names) + 1), jac=True, method="L-BFGS-B", bounds=bounds).x
+    weights = found[1:] / spread
+    return {BIAS: float(found[0] - weights @ centre), **dict(zip(names, weights.tolist(), strict=True))}
+
+
+def _rounded(numbers: Mapping[str, float]) -> dict[str, float]:
+    return {name: float(f"{value:.4g}") for name, value in numbers.items()}

@@ -1,0 +1,137 @@
+"""`celadon` with the weights that ship: each aspect tells its own damage, and the sum of it is what the weights say."""
+
+from __future__ import annotations
+
+import json
+import math
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import celadon
+from celadon.batch import Batch
+from celadon.core import InputError, Sample, UsageError
+from celadon.metrics.reading.judgement import judge
+from celadon.metrics.reading.weights import ASPECTS, FEATURES, read_weights, weights_of
+from celadon.metrics.registry import load
+from tests.conftest import builtin_is_there, missing_part
+
+if not builtin_is_there():
+    missing_part("the builtin models", "train them, or check out their weights")
+
+SOUND = (
+    "The old bridge over the river was closed in March after engineers found cracks in two of its arches. "
+    "Repairs began in the summer and are expected to take about a year. "
+    "Until then, buses to the northern suburbs will use the motorway. "
+    "The city council has promised to pay for additional trains."
+)
+SENTENCES = SOUND.replace(". ", ".\n").split("\n")
+
+
+def values(texts: list[str], metric: str = "celadon") -> list[float]:
+    return np.asarray(celadon.score(texts, metrics=[metric])[metric]).tolist()
+
+
+DAMAGED = {
+    "celadon.grammaticality": [
+        SOUND.replace("engineers found cracks in", "engineers found cracks found in of"),
+        SOUND.replace("are expected to take", "is expect taking"),
+        SOUND.replace("northern suburbs", "<unk> <unk>"),
+        SOUND.replace(" The city council has promised to pay for additional trains.", " The city council has of the."),
+    ],
+    "celadon.redundancy": [
+        f"{SENTENCES[0]} {SENTENCES[1]} {SENTENCES[1]} {SENTENCES[3]}",
+        SOUND.replace("cracks in two of its arches", "cracks in cracks in cracks in two of its arches"),
+        f"{SENTENCES[0]} {SENTENCES[1]} Repairs began in the summer and should take a year. {SENTENCES[3]}",
+    ],
+    "celadon.focus": [
+        f"{SENTENCES[0]} The larvae feed on the leaves of oak trees. {SENTENCES[2]} He scored twice in the final."
+    ],
+}
+
+
+@pytest.mark.parametrize("metric", DAMAGED)
+def test_each_aspect_tells_its_own_damage(metric: str) -> None:
+    sound, *damaged = values([SOUND, *DAMAGED[metric]], metric)
+    assert max(damaged) < sound
+    overall, *worse = values([SOUND, *DAMAGED[metric]])
+    assert max(worse) < overall
+
+
+def test_the_paper_s_own_list_of_what_gruen_cannot_see() -> None:
+    """Repetition inside a sentence: gruen.redundancy is 0 for all of these."""
+    plain = ["In 2012, Spain won the European championship.", "He put the bottle on the table."]
+    looped = ["In 2012, Spain won the European championship in 2012.", "He put the bottle of the bottle on the table."]
+    assert values(looped, "gruen.redundancy") == [0, 0]
+    assert all(bad < good for bad, good in zip(values(looped), values(plain), strict=True))
+
+
+def test_the_score_is_the_product_of_the_aspects_as_the_file_says() -> None:
+    texts = [SOUND, *(text for damaged in DAMAGED.values() for text in damaged), SENTENCES[0]]
+    scores = celadon.score(texts, metrics=["celadon", *(f"celadon.{aspect}" for aspect in ASPECTS)])
+    powers = json.loads(Path(celadon.__file__).with_name("metrics").joinpath("reading/builtin.json").read_text())
+    expected = np.ones(len(texts))
+    for aspect in ASPECTS:
+        column = np.asarray(scores[f"celadon.{aspect}"])
+        assert ((column > 0) & (column < 1)).all()
+        expected *= column ** powers["overall"][aspect]
+    np.testing.assert_allclose(np.asarray(scores["celadon"]), expected, rtol=1e-12)
+
+
+def test_grammaticality_is_worked_out_by_hand() -> None:
+    weights = weights_of("builtin")
+    found = judge(Batch([Sample(SOUND)]), "builtin", weights)
+    of_aspect = weights.aspects["grammaticality"]
+    by_hand = []
+    for at in range(len(found.sentences)):
+        total = of_aspect["bias"]
+        for name in FEATURES["grammaticality"]:
+            total += of_aspect[name] * float(found.features.of_sentences[name][at])
+        by_hand.append(1 / (1 + math.exp(-total)))
+    expected = weights.worst * min(by_hand) + (1 - weights.worst) * sum(by_hand) / len(by_hand)
+    assert found.aspects["grammaticality"][0] == pytest.approx(expected)
+
+
+def test_evidence_shows_where() -> None:
+    text = f"{SENTENCES[0]} {SENTENCES[0]} He go to the <unk>."
+    shown = load("celadon").evidence(Sample(text))
+    assert shown is not None
+    sentences, repeated, _, _ = shown.aspects  # type: ignore[attr-defined]
+    assert [text[span.start : span.end] for span in sentences.text_spans if span.label == "worst"] == [
+        "He go to the <unk>."
+    ]
+    assert any(text[span.start : span.end] == "<unk>" for span in sentences.text_spans)
+    assert repeated.pairs[0].features == "ABCD"
+
+
+def test_own_weights(tmp_path: Path) -> None:
+    shipped = Path(celadon.__file__).with_name("metrics") / "reading" / "builtin.json"
+    content = json.loads(shipped.read_text())
+    content["overall"] = dict.fromkeys(ASPECTS, 0.0)
+    mine = tmp_path / "mine.json"
+    mine.write_text(json.dumps(content))
+    assert values([SOUND], f"celadon[weights={mine}]") == [1.0]
+    assert load("celadon").signature != load(f"celadon[weights={mine}]").signature
+
+
+@pytest.mark.parametrize(
+    ("change", "told"),
+    [
+        ({"format": "other"}, "celadon-reading/1"),
+        ({"aspects": {}}, r"no object aspects\.grammaticality"),
+        ({"worst": "half"}, "worst must be a number"),
+        ({"usual": None}, "no object usual"),
+    ],
+)
+def test_bad_weights_are_told(tmp_path: Path, change: dict[str, object], told: str) -> None:
+    shipped = Path(celadon.__file__).with_name("metrics") / "reading" / "builtin.json"
+    mine = tmp_path / "mine.json"
+    mine.write_text(json.dumps(json.loads(shipped.read_text()) | change))
+    with pytest.raises(InputError, match=told):
+        read_weights(str(mine))
+
+
+def test_an_unknown_tier_is_told() -> None:
+    with pytest.raises(UsageError, match="unknown tier 'best'; known: builtin, standard"):
+        load("celadon[tier=best]")

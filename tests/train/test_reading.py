@@ -1,0 +1,105 @@
+"""Fitting the weights of `celadon`."""
+
+from __future__ import annotations
+
+import lzma
+from pathlib import Path
+
+import numpy as np
+import pytest
+from sklearn.linear_model import LogisticRegression
+
+from celadon.core import InputError
+from celadon.metrics.reading.features import ReadingModels
+from celadon.metrics.reading.weights import ASPECTS, read_weights
+from celadon.synth.document_damage import DOCUMENT_KINDS
+from celadon.train.corpus import Corpus
+from celadon.train.reading import Rated, _logistic, fit_reading
+from celadon.train.reading_documents import CIRCLED, make_documents
+from tests.conftest import missing_part
+from tests.tiny_encoder import make_encoder
+from tests.tiny_models import make_bigrams
+
+try:
+    import onnx  # noqa: F401
+    import torch  # noqa: F401
+except ImportError:
+    missing_part("torch or onnx", "run: pip install celadon[train]")
+
+
+def corpus(folder: Path, articles: int = 60) -> Corpus:
+    random = np.random.default_rng(1)
+    words = "cat dog mat home bird tree garden river house road".split()
+    lines = []
+    for number in range(articles):
+        for _ in range(2):
+            openings = ["The cat", *random.choice(["He", "The dog", "The bird"], 4)]
+            sentences = [f"{opening} sat on a {random.choice(words)} {number}." for opening in openings]
+            lines.append(" ".join(sentences))
+        lines.append("")
+    path = folder / "corpus.txt.xz"
+    path.write_bytes(lzma.compress("\n".join(lines).encode()))
+    return Corpus((path,), hold_out=0.9)
+
+
+def test_weights_are_those_of_logistic_regression_where_the_signs_allow() -> None:
+    random = np.random.default_rng(0)
+    features = {"likeness": random.normal(size=3000), "least_likeness": 2 + 3 * random.normal(size=3000)}
+    logits = 0.5 + 1.5 * features["likeness"] + 0.4 * features["least_likeness"]
+    label = (random.random(3000) < 1 / (1 + np.exp(-logits))).astype(np.float64)
+    found = _logistic(features, label)
+    peer = LogisticRegression(C=1e9).fit(np.stack(list(features.values()), axis=1), label)
+    assert found["likeness"] == pytest.approx(peer.coef_[0, 0], rel=0.05)
+    assert found["least_likeness"] == pytest.approx(peer.coef_[0, 1], rel=0.05)
+    turned = _logistic({"bigrams": features["likeness"]}, label)
+    assert turned["bigrams"] == 0  # repetition never makes a text better
+
+
+def test_documents_are_of_articles_kept_apart_and_say_what_was_done(tmp_path: Path) -> None:
+    text = corpus(tmp_path)
+    documents = make_documents(text, 100, 3)
+    apart = {paragraph.text for paragraph in text.paragraphs() if paragraph.held_out}
+    sound = [document for document in documents if not document.kind]
+    assert len(sound) == 100
+    assert {document.text for document in sound} <= apart
+    assert {document.kind for document in documents} == {"", CIRCLED, *DOCUMENT_KINDS}
+    assert all(0 < document.amount <= 1 for document in documents if document.kind)
+    assert documents == make_documents(text, 100, 3)
+    for document in documents:
+        assert bool(document.broken) == (document.kind in ("broken", "looped", "cut", CIRCLED))
+        assert all(not document.text[start:end].startswith(" ") for start, end in document.broken)
+        if document.kind == "broken":
+            assert len(document.broken) / 5 == pytest.approx(document.amount)
+    with pytest.raises(InputError, match="give more text"):
+        make_documents(Corpus(text.paths, hold_out=0.0), 10, 0)
+
+
+@pytest.fixture(scope="module")
+def models(tmp_path_factory: pytest.TempPathFactory) -> ReadingModels:
+    folder: Path = tmp_path_factory.mktemp("models")
+    return ReadingModels(str(make_bigrams(folder / "lm").folder), str(make_encoder(folder / "encoder")))
+
+
+def test_a_fit_can_be_read_back_and_tells_repetition(tmp_path: Path, models: ReadingModels) -> None:
+    import json
+
+    documents = make_documents(corpus(tmp_path), 60, 0)
+    seen: list[tuple[int, int]] = []
+    rated = Rated("mine", ["The cat sat on a mat.", "mat a on", "The dog ran home."], np.array([3.0, 1.0, 3.0]))
+    fitted = fit_reading(documents, models, [rated], lambda done, total: seen.append((done, total)))
+    path = tmp_path / "weights.json"
+    path.write_text(json.dumps(fitted.content))
+    weights = read_weights(str(path))
+    assert set(weights.overall) == set(ASPECTS)
+    assert all(weight <= 0 for name, weight in weights.aspects["redundancy"].items() if name != "bias")
+    assert seen[-1][0] == seen[-1][1] == len(documents) + 3
+    assert fitted.figures["redundancy"] > 0.4
+    again = fit_reading(documents, models, [rated])
+    assert again == fitted
+
+
+def test_only_what_was_fitted_on_matters(tmp_path: Path, models: ReadingModels) -> None:
+    documents = make_documents(corpus(tmp_path), 40, 0)
+    changed = [document._replace(amount=1 - document.amount) if document.apart else document for document in documents]
+    one, other = (fit_reading(each, models).content["aspects"] for each in (documents, changed))
+    assert one == other
