@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
-from celadon.core import Evidence, Span
+from celadon.batch import Batch
+from celadon.core import Evidence, Sample, Span
 
 SENTENCE, WORST = "sentence", "worst"
 """The labels of a sentence, and of the worst of several."""
@@ -32,6 +34,12 @@ class AspectEvidence(Evidence):
     """What each aspect shows, in their order; an aspect that is switched off shows nothing."""
 
     aspects: tuple[Evidence, ...] = ()
+
+
+@lru_cache(maxsize=4)
+def batch_of(text: str) -> Batch:
+    """One text as a batch, which all aspects of a metric share, so that the models read it once."""
+    return Batch([Sample(text)])
 
 
 def aspect_evidence(metric: str, shown: Sequence[Evidence | None]) -> AspectEvidence | None:

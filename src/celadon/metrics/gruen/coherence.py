@@ -15,6 +15,7 @@ import numpy as np
 
 from celadon.batch import Batch, Orders
 from celadon.core import Evidence, FloatArray, Metric, MetricInfo, MetricScores, Sample, Span
+from celadon.metrics.aspects import batch_of
 from celadon.metrics.gruen.models import model_facts, model_names
 from celadon.metrics.gruen.settings import tier_of
 
@@ -70,7 +71,7 @@ class GruenCoherence(Metric):
         return MetricScores(self.spec, values, parts, found.reasons)
 
     def evidence(self, sample: Sample) -> Evidence | None:
-        found = Batch([sample]).order(tier_of(self.tier).order)
+        found = batch_of(sample.text).order(tier_of(self.tier).order)
         if found.reasons:
             return None
         return order_evidence(self.spec, found)

@@ -19,6 +19,7 @@ import numpy as np
 
 from celadon.batch import NO_WORDS, Batch
 from celadon.core import Evidence, Metric, MetricInfo, MetricScores, Sample, Span, UsageError
+from celadon.metrics.aspects import batch_of
 from celadon.models.word_vectors import WordVectors
 from celadon.text.scripts import is_in_scripts, is_wordless
 
@@ -181,7 +182,7 @@ class GruenFocus(Metric):
         return MetricScores(self.spec, 0.0 - self.penalty * parts["weak"], parts, found.reasons)
 
     def evidence(self, sample: Sample) -> FocusEvidence | None:
-        found = transitions(Batch([sample]), self.model)
+        found = transitions(batch_of(sample.text), self.model)
         if found.reasons:
             return None
         each, threshold = found.of[0], self.used_threshold()

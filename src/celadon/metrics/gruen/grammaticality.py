@@ -11,7 +11,7 @@ import numpy as np
 from celadon.batch import Batch, Likelihoods
 from celadon.batch.units import Places, same_units
 from celadon.core import FloatArray, IntArray, Metric, MetricInfo, MetricScores, Sample, Span, UsageError
-from celadon.metrics.aspects import SENTENCE, WORST, SentenceEvidence
+from celadon.metrics.aspects import SENTENCE, WORST, SentenceEvidence, batch_of
 from celadon.metrics.gruen.models import model_facts, model_names
 from celadon.metrics.gruen.settings import ACCEPTABILITY_SHARE, OTHER_SCALE, SCALES, Scale, tier_of
 from celadon.metrics.per_text import least, means
@@ -62,13 +62,16 @@ def _judge(batch: Batch, likelihood: str, acceptability: str) -> SentenceGrammar
     of_read, of_judged = same_units(
         Places(read.owner, read.starts, read.ends), Places(judged.owner, judged.starts, judged.ends)
     )
+    reasons = {**judged.reasons, **read.reasons}
+    left = set(range(len(batch))) - set(judged.owner[of_judged].tolist()) - set(reasons)
+    reasons |= dict.fromkeys(left, "the language model and the encoder have no sentence of the text in common")
     return SentenceGrammar(
         owner=judged.owner[of_judged],
         starts=judged.starts[of_judged],
         ends=judged.ends[of_judged],
         likelihood=_bounded(read, SCALES.get(likelihood, OTHER_SCALE))[of_read],
         acceptability=judged.values[of_judged],
-        reasons={**judged.reasons, **read.reasons},
+        reasons=dict(sorted(reasons.items())),
     )
 
 
@@ -122,7 +125,7 @@ class GruenGrammaticality(Metric):
         return MetricScores(self.spec, means(found.owner, values, samples), parts, found.reasons)
 
     def evidence(self, sample: Sample) -> SentenceEvidence | None:
-        found = self._judged(Batch([sample]))
+        found = self._judged(batch_of(sample.text))
         if found.reasons:
             return None
         values = self._values(found)

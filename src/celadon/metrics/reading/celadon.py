@@ -10,7 +10,7 @@ import numpy as np
 
 from celadon.batch import Batch
 from celadon.core import Evidence, FloatArray, Metric, MetricInfo, MetricScores, Sample
-from celadon.metrics.aspects import AspectEvidence, aspect_evidence
+from celadon.metrics.aspects import AspectEvidence, aspect_evidence, batch_of
 from celadon.metrics.gruen.models import model_facts, model_names
 from celadon.metrics.reading import evidence as shown
 from celadon.metrics.reading.judgement import Judgement, judge
@@ -101,7 +101,7 @@ class CeladonGrammaticality(_Reading):
         return MetricScores(self.spec, found.aspects[GRAMMATICALITY], parts, found.reasons)
 
     def evidence(self, sample: Sample) -> Evidence | None:
-        found = self.judged(Batch([sample]))
+        found = self.judged(batch_of(sample.text))
         return None if found.reasons else shown.of_sentences(self.spec, sample.text, found)
 
 
@@ -130,7 +130,7 @@ class CeladonRedundancy(_OfText):
     )
 
     def evidence(self, sample: Sample) -> Evidence | None:
-        found = self.judged(Batch([sample]))
+        found = self.judged(batch_of(sample.text))
         return None if found.reasons else shown.of_repetition(self.spec, sample)
 
 
@@ -147,7 +147,7 @@ class CeladonFocus(_OfText):
     )
 
     def evidence(self, sample: Sample) -> Evidence | None:
-        found = self.judged(Batch([sample]))
+        found = self.judged(batch_of(sample.text))
         return None if found.reasons else shown.of_likeness(self.spec, found, self.used_weights().weak)
 
 
@@ -164,7 +164,7 @@ class CeladonCoherence(_OfText):
     )
 
     def evidence(self, sample: Sample) -> Evidence | None:
-        batch = Batch([sample])
+        batch = batch_of(sample.text)
         found = self.judged(batch)
         return None if found.reasons else shown.of_order(self.spec, sample.text, batch.order(TIERS[self.tier].encoder))
 
