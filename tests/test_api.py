@@ -31,16 +31,16 @@ def test_lists() -> None:
 
 def test_defaults() -> None:
     scores = celadon.score(TEXTS, REFERENCES)
-    assert list(scores) == ["rougeL", "chrf", "simple_string_accuracy", "generation_string_accuracy"]
+    assert list(scores) == ["celadon", "rougeL", "chrf", "simple_string_accuracy", "generation_string_accuracy"]
 
 
 def test_defaults_without_references() -> None:
     if not builtin_is_there():
         missing_part("the built-in language model", "build it with: celadon train lm")
     scores = celadon.score(["The dog ran away.", ""])
-    assert list(scores) == ["slor"]
-    assert np.isfinite(scores["slor"][0])
-    assert np.isnan(scores["slor"][1])
+    assert list(scores) == ["celadon"]
+    assert np.isfinite(scores["celadon"][0])
+    assert np.isnan(scores["celadon"][1])
 
 
 def frames() -> dict[str, object]:

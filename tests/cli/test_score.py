@@ -109,13 +109,28 @@ def test_json_is_whole_and_seeded(example: Path) -> None:
 
 def test_batch_size_does_not_change_anything(example: Path, tmp_path: Path) -> None:
     outs = []
+    exact = "rougeL,chrf,simple_string_accuracy,slor"
     for rows in ("1", "7", "2048"):
         out, report = tmp_path / f"{rows}.jsonl", tmp_path / f"{rows}.html"
-        done = celadon("score", str(example), "-o", str(out), "--report", str(report), "--batch-rows", rows, "--json")
+        options = ["-m", exact, "-o", str(out), "--report", str(report), "--batch-rows", rows, "--json"]
+        done = celadon("score", str(example), *options)
         figures = json.loads(done.stdout)
         means = [(row["mean"], *row["mean_interval"]) for row in figures["scores"]]
         outs.append((out.read_bytes(), report.read_bytes(), [f"{value:.9f}" for row in means for value in row]))
     assert outs[0] == outs[1] == outs[2]
+
+
+def test_batch_size_changes_an_encoder_s_scores_by_less_than_anyone_sees(example: Path, tmp_path: Path) -> None:
+    columns = []
+    for rows in ("1", "2048"):
+        out = tmp_path / f"{rows}.jsonl"
+        assert (
+            celadon("score", str(example), "-m", "celadon,gruen", "-o", str(out), "--batch-rows", rows).returncode == 0
+        )
+        columns.append([json.loads(line) for line in out.read_text(encoding="utf-8").splitlines()])
+    for one, other in zip(*columns, strict=True):
+        for name in ("celadon", "celadon.focus", "gruen", "gruen.coherence"):
+            assert one[name] == pytest.approx(other[name], abs=1e-5)
 
 
 BAD = {
@@ -210,13 +225,13 @@ def test_a_users_mistake_is_a_line_and_an_exit_code(tmp_path: Path, kind: str) -
     assert sorted(path.name for path in tmp_path.iterdir()) == before
 
 
-def test_without_references_the_default_is_a_likelihood(tmp_path: Path) -> None:
+def test_without_references_the_default_is_celadon(tmp_path: Path) -> None:
     if not builtin_is_there():
         missing_part("the built-in language model", "build it with: celadon train lm")
     write_rows(tmp_path / "in.jsonl", [{"text": "The dog ran away."}, {"text": "Away dog the ran."}])
     done = celadon("score", "in.jsonl", "--json", cwd=tmp_path)
     assert done.returncode == 0, done.stderr
-    assert [row["metric"] for row in json.loads(done.stdout)["scores"]] == ["slor"]
+    assert [row["metric"] for row in json.loads(done.stdout)["scores"]] == ["celadon"]
 
 
 def test_rouge_lm_in_two_passes_and_with_constants(example: Path, tmp_path: Path) -> None:
