@@ -117,3 +117,27 @@ def test_the_number_of_references_joins_the_report(table: Path, tmp_path: Path) 
     assert sorted(path.name for path in (tmp_path / "curves").iterdir()) == [
         "references-overall.png", "references-overall.svg",
     ]  # fmt: skip
+
+
+def test_json_has_the_aspects_one_by_one(tmp_path: Path) -> None:
+    draws = np.random.default_rng(4).random((40, 5))
+    aspects = ("grammaticality", "focus", "redundancy", "coherence")
+    parts = {"grammaticality": draws[:, 0]} | {name: -0.1 * draws[:, at] for at, name in enumerate(aspects[1:], 1)}
+    weighed = {**parts, "coherence": 0.1 * parts["coherence"]}  # as gruen weighs it
+    whole = np.clip(sum(weighed.values()), 0, 1)
+    lines = [
+        {f"gruen.{name}": float(column[at]) for name, column in parts.items()}
+        | {"id": str(at), "text": "a", "gruen": float(whole[at]), "overall": float(draws[at, 4])}
+        for at in range(40)
+    ]
+    table = tmp_path / "aspects.jsonl"
+    table.write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8")
+    done = celadon(
+        "meta", "report", str(table), "--human", "overall", "--metric", "gruen", "--resamples", "20", "--json"
+    )
+    assert done.returncode == 0, done.stderr
+    found = json.loads(done.stdout)["aspects"]
+    assert [rung["aspects"] for rung in found] == [list(aspects[:many]) for many in (1, 2, 3, 4)]
+    for rung in found:
+        made = np.clip(sum(weighed[name] for name in rung["aspects"]), 0, 1)
+        assert math.isclose(rung["value"], np.corrcoef(made, draws[:, 4])[0, 1], rel_tol=1e-9)

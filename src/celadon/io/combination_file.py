@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from functools import lru_cache
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -15,7 +14,7 @@ import numpy as np
 
 from celadon.core import FloatArray, InputError
 from celadon.io.atomic import atomic_write_text
-from celadon.io.sources import STDIN, find_sources, open_stream
+from celadon.io.json_file import read_json
 
 FORMAT = "celadon-combination/1"
 SCALES = ("none", "standard")
@@ -119,29 +118,7 @@ def read_combination(path: str) -> Combination:
     InputError
         The file cannot be read or is no combination; the message says where and what.
     """
-    if path == STDIN:
-        raise InputError("a combination cannot be read from the standard input; give a file")
-    source = find_sources([path], "jsonl")[0]
-    stamp = Path(source.path or path).stat()
-    return _read(source.path or path, stamp.st_mtime_ns, stamp.st_size)
-
-
-# The key has the file's time and size, so that a combination written anew is read anew.
-@lru_cache(maxsize=64)
-def _read(path: str, _time: int, _size: int) -> Combination:
-    with open_stream(find_sources([path], "jsonl")[0]) as stream:
-        data = stream.buffer.read(MAX_BYTES + 1)
-    if len(data) > MAX_BYTES:
-        raise InputError(f"{path}: is larger than {MAX_BYTES >> 20} MiB; that is no combination")
-    try:
-        content = json.loads(data)
-    except UnicodeDecodeError:
-        raise InputError(f"{path}: not valid UTF-8") from None
-    except json.JSONDecodeError as error:
-        raise InputError(f"{path}:{error.lineno}: not valid JSON: {error.msg} at column {error.colno}") from None
-    except (ValueError, RecursionError):
-        raise InputError(f"{path}: not usable JSON") from None
-    return _checked(_Checker(path), content, hashlib.sha256(data).hexdigest())
+    return read_json(path, "a combination", partial(_checked, _Checker(path)), MAX_BYTES)
 
 
 def _checked(check: _Checker, content: Any, digest: str) -> Combination:

@@ -5,15 +5,17 @@ from __future__ import annotations
 import hashlib
 import json
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from functools import lru_cache
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 from celadon.core import InputError
 from celadon.io.sources import STDIN, find_sources, open_stream
 
 MAX_BYTES = 1 << 20
+
+Parsed = TypeVar("Parsed")
 
 
 class JsonObject(NamedTuple):
@@ -38,11 +40,45 @@ def read_json_object(path: str, what: str) -> JsonObject:
     InputError
         The file cannot be read or is no JSON object; the message says where.
     """
+
+    def checked(content: Any, digest: str) -> JsonObject:
+        if not isinstance(content, dict):
+            raise InputError(f"{path}: is not a JSON object, as {what} must be")
+        return JsonObject(content, digest)
+
+    return read_json(path, what, checked)
+
+
+def read_json(path: str, what: str, parse: Callable[[Any, str], Parsed], most_bytes: int = MAX_BYTES) -> Parsed:
+    """Read JSON and make something of it.
+
+    Parameters
+    ----------
+    path
+        The file.
+    what
+        What it should hold, for messages: ``a combination``. Together with the path it says what is kept.
+    parse
+        Makes the result from the content and the sha256 of the file's bytes. The result is kept until the file changes.
+    most_bytes
+        A larger file is refused.
+
+    Raises
+    ------
+    InputError
+        The file cannot be read or is no JSON; the message says where.
+    """
     if path == STDIN:
         raise InputError(f"{what} cannot be read from the standard input; give a file")
-    source = find_sources([path], "jsonl")[0]
-    stamp = Path(source.path or path).stat()
-    return _read(source.path or path, what, stamp.st_mtime_ns, stamp.st_size)
+    place = find_sources([path], "jsonl")[0].path or path
+    stamp = Path(place).stat()
+    key = (what, stamp.st_mtime_ns, stamp.st_size)
+    kept = _kept(place)
+    if key not in kept:
+        kept.clear()
+        kept[key] = parse(*_content(place, what, most_bytes))
+    result: Parsed = kept[key]
+    return result
 
 
 def number_of(path: str, name: str, value: Any) -> float:
@@ -52,13 +88,17 @@ def number_of(path: str, name: str, value: Any) -> float:
     return float(value)
 
 
-# The key has the file's time and size, so that a file written anew is read anew.
 @lru_cache(maxsize=64)
-def _read(path: str, what: str, _time: int, _size: int) -> JsonObject:
+def _kept(path: str) -> dict[tuple[str, int, int], Any]:
+    """What was made of a file, by what it was read as, its time and its size: one written anew is read anew."""
+    return {}
+
+
+def _content(path: str, what: str, most_bytes: int) -> tuple[Any, str]:
     with open_stream(find_sources([path], "jsonl")[0]) as stream:
-        data = stream.buffer.read(MAX_BYTES + 1)
-    if len(data) > MAX_BYTES:
-        raise InputError(f"{path}: is larger than {MAX_BYTES >> 20} MiB; that is not {what}")
+        data = stream.buffer.read(most_bytes + 1)
+    if len(data) > most_bytes:
+        raise InputError(f"{path}: is larger than {most_bytes >> 20} MiB; that is not {what}")
     try:
         content = json.loads(data)
     except UnicodeDecodeError:
@@ -67,6 +107,4 @@ def _read(path: str, what: str, _time: int, _size: int) -> JsonObject:
         raise InputError(f"{path}:{error.lineno}: not valid JSON: {error.msg} at column {error.colno}") from None
     except (ValueError, RecursionError):
         raise InputError(f"{path}: not usable JSON") from None
-    if not isinstance(content, dict):
-        raise InputError(f"{path}: is not a JSON object, as {what} must be")
-    return JsonObject(content, hashlib.sha256(data).hexdigest())
+    return content, hashlib.sha256(data).hexdigest()

@@ -17,7 +17,8 @@ def add_parser(commands: Any) -> None:
         "ablate",
         help="the correlation of a metric with each of its parts left out, and of each part alone",
         description="Leave out parts of a metric, which are in columns METRIC.PART. They are put together as they make "
-        "the metric (sum, sum within 0 and 1, mean), else by the linear combination that fits the ratings best.",
+        "the metric (a sum, also weighted or kept within 0 and 1, a mean, a product of powers), else by the linear "
+        "combination that fits the ratings best.",
     )
     meta_tables.add_table(command)
     meta_tables.add_metrics(command)

@@ -110,6 +110,8 @@ def _write(study: Study, arguments: argparse.Namespace) -> list[str]:
 
 
 def _as_json(study: Study) -> dict[str, Any]:
+    from celadon.report.meta_ladder import ladder
+
     table = study.table
     return {
         "rows": table.rows,
@@ -125,6 +127,7 @@ def _as_json(study: Study) -> dict[str, Any]:
         "disagreements": study.disagreements,
         "levels": study.levels,
         "ablations": study.ablations,
+        "aspects": ladder(study),
         "references": study.references,
         "between_metrics": [
             {"first": first, "second": second, "value": value}
