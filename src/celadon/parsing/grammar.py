@@ -1,0 +1,129 @@
+"""Grammars of the chart parser: states, rules with the logarithms of their probabilities, and a lexicon."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import NamedTuple, Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+from celadon.core import FloatArray
+
+Numbers = npt.NDArray[np.int32]
+
+
+class Tagging(NamedTuple):
+    """The states that a word may have, and the logarithm of the word's probability in each."""
+
+    states: Numbers
+    scores: FloatArray
+
+
+class RuleArrays(NamedTuple):
+    """Rules as the compiled loops want them: binary ones by their left child, unary ones by their child."""
+
+    first: Numbers
+    parent: Numbers
+    right: Numbers
+    score: FloatArray
+    unary_first: Numbers
+    unary_parent: Numbers
+    unary_score: FloatArray
+    projection: Numbers
+
+
+class Rules:
+    """Binary and unary rules over numbered states.
+
+    Parameters
+    ----------
+    states
+        How many states there are.
+    root
+        The state of a whole sentence.
+    binary
+        Columns: parent, left child, right child.
+    binary_scores
+        The logarithm of each rule's probability given its parent.
+    unary
+        Columns: parent, child. No cycle of unary rules may gain: their probabilities multiply to at most 1.
+    unary_scores
+        As for binary rules.
+    projection
+        For each state the coarse state that it belongs to; by default all belong to one.
+    """
+
+    def __init__(
+        self,
+        states: int,
+        root: int,
+        binary: Numbers,
+        binary_scores: FloatArray,
+        unary: Numbers,
+        unary_scores: FloatArray,
+        projection: Numbers | None = None,
+    ) -> None:
+        self.states = states
+        self.root = root
+        order = np.lexsort((binary[:, 0], binary[:, 2], binary[:, 1]))
+        self.binary = np.ascontiguousarray(binary[order], dtype=np.int32)
+        order_of_unary = np.lexsort((unary[:, 0], unary[:, 1]))
+        self.unary = np.ascontiguousarray(unary[order_of_unary], dtype=np.int32)
+        self.arrays = RuleArrays(
+            _first(self.binary[:, 1], states),
+            np.ascontiguousarray(self.binary[:, 0]),
+            np.ascontiguousarray(self.binary[:, 2]),
+            np.ascontiguousarray(binary_scores[order], dtype=np.float64),
+            _first(self.unary[:, 1], states),
+            np.ascontiguousarray(self.unary[:, 0]),
+            np.ascontiguousarray(unary_scores[order_of_unary], dtype=np.float64),
+            np.zeros(states, dtype=np.int32) if projection is None else np.asarray(projection, dtype=np.int32),
+        )
+
+
+def _first(children: Numbers, states: int) -> Numbers:
+    return np.searchsorted(children, np.arange(states + 1)).astype(np.int32)
+
+
+class Lexicon(Protocol):
+    """What words may be."""
+
+    def taggings(self, words: Sequence[str]) -> list[Tagging]:
+        """Return what each word of a sentence may be; every word may be something."""
+        ...
+
+
+@dataclass(frozen=True, eq=False)
+class Grammar:
+    """A grammar of the chart parser.
+
+    Attributes
+    ----------
+    states
+        The states' names.
+    labels
+        What each state is called in a tree; empty for one that only joins parts of a larger constituent.
+    rules
+        The rules.
+    lexicon
+        What words may be.
+    coarse
+        The rules without annotations, by which charts are pruned; None where charts cannot be.
+    shares
+        For each tag's state the logarithm of its share of the coarse tag, for other states 0; None as for ``coarse``.
+    closing
+        A state that stands for the end of the sentence, which the rules read like a word; None where there is none.
+    scripts
+        The Unicode scripts that it knows.
+    """
+
+    states: tuple[str, ...]
+    labels: tuple[str, ...]
+    rules: Rules
+    lexicon: Lexicon
+    coarse: Rules | None = None
+    shares: FloatArray | None = None
+    closing: int | None = None
+    scripts: tuple[str, ...] = ("Latin",)
