@@ -6,11 +6,11 @@ from typing import TYPE_CHECKING, Any
 
 __version__ = "0.1.0"
 
-__all__ = ["Metric", "MetricScores", "Sample", "Scores", "__version__", "load", "score"]
+__all__ = ["Metric", "MetricScores", "Sample", "Scores", "Tree", "__version__", "load", "score"]
 
 if TYPE_CHECKING:
     from celadon.api import load, score
-    from celadon.core import Metric, MetricScores, Sample
+    from celadon.core import Metric, MetricScores, Sample, Tree
     from celadon.scores import Scores
 
 _HOMES = {
@@ -18,6 +18,7 @@ _HOMES = {
     "MetricScores": "celadon.core",
     "Sample": "celadon.core",
     "Scores": "celadon.scores",
+    "Tree": "celadon.core",
     "load": "celadon.api",
     "score": "celadon.api",
 }

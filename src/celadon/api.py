@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
@@ -12,6 +13,7 @@ from celadon.core import InputError, Metric, MetricScores, Sample, UsageError
 from celadon.fitting import BATCH_ROWS, Fitting, first_pass, fitted_on, missing, second_pass
 from celadon.io.fields import Fields
 from celadon.metrics.registry import DEFAULTS_WITH_REFERENCES, DEFAULTS_WITHOUT_REFERENCES, load, load_all
+from celadon.metrics.tree_accuracy import check_use_of_trees, told_of_trees
 from celadon.scores import Scores
 from celadon.tables import is_table, samples_from_lists, samples_from_table
 
@@ -28,6 +30,7 @@ def score(
     metrics: Iterable[str | Metric] | str | None = None,
     fields: Mapping[str, str] | None = None,
     standardize_on: Any = None,
+    trees: Any = None,
 ) -> Scores:
     """Score texts.
 
@@ -53,6 +56,10 @@ def score(
     standardize_on
         For metrics that are relative to the scored set (rouge_lm): the set that gives their constants instead. A file
         of texts, or one that ``celadon score --output`` wrote; samples, a table, or the result of an earlier call.
+    trees
+        For metrics that rest on dependency trees of the references (simple_tree_accuracy): a CoNLL-U file whose
+        ``sent_id`` is the id of a text (``id#2`` for its second reference), or for each text a :class:`celadon.Tree`
+        or a list of them. By default those that samples carry, else the parser of the extra ``parse``.
 
     Returns
     -------
@@ -69,9 +76,33 @@ def score(
     if metrics is not None:
         for row, message in missing(samples, chosen).items():
             raise InputError(f"{samples[row].origin}: {message}")
+    samples, chosen = _with_trees(samples, chosen, trees)
     if standardize_on is not None:
         chosen = fitted_on(chosen, standardize_on, Fields(**(fields or {})))
     return _scored(samples, chosen)
+
+
+def _with_trees(
+    samples: tuple[Sample, ...], metrics: tuple[Metric, ...], trees: Any
+) -> tuple[tuple[Sample, ...], tuple[Metric, ...]]:
+    """Samples with the trees that were given for them, and metrics that know whose these are."""
+    if trees is None and not any(sample.trees for sample in samples):
+        return samples, metrics
+    from celadon.io.tree_file import check_trees, digest_of, read_trees, with_trees
+
+    if trees is not None:
+        check_use_of_trees(metrics)
+    if isinstance(trees, str | os.PathLike):
+        read = read_trees(os.fspath(trees))
+        return tuple(map(read.given_to, samples)), told_of_trees(metrics, read.digest)
+    if trees is not None:
+        samples = with_trees(samples, trees)
+    else:
+        for sample in samples:
+            if sample.trees:
+                check_trees(sample)
+    digest = digest_of((sample.id or "", tree) for sample in samples for tree in sample.trees)
+    return samples, told_of_trees(metrics, digest)
 
 
 def _scored(samples: tuple[Sample, ...], metrics: tuple[Metric, ...]) -> Scores:

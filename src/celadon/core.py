@@ -61,6 +61,13 @@ class OutputError(CeladonError):
     exit_code = 4
 
 
+class Tree(NamedTuple):
+    """A dependency tree: words, and for each the number, from 0, of the word it depends on; -1 for the root."""
+
+    words: tuple[str, ...]
+    heads: tuple[int, ...]
+
+
 @dataclass(frozen=True, slots=True)
 class Sample:
     """One generated text with all that is known about it.
@@ -81,6 +88,8 @@ class Sample:
         Every column of the row it came from, in its order.
     origin
         Where it came from, for messages: ``file:line`` or ``row N``.
+    trees
+        For each reference its tree, or why it has none; empty where no trees were given.
     """
 
     text: str
@@ -90,6 +99,7 @@ class Sample:
     system: str | None = None
     extra: Mapping[str, Any] = field(default_factory=dict, repr=False)
     origin: str = ""
+    trees: tuple[Tree | str, ...] = ()
 
 
 class Direction(StrEnum):

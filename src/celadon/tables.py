@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from celadon.core import InputError, Sample, UsageError
@@ -89,11 +90,7 @@ def samples_from_lists(
 
 
 def _with_origin(number: int, sample: Sample) -> Sample:
-    if sample.origin:
-        return sample
-    return Sample(
-        sample.text, sample.references, sample.source, sample.id, sample.system, sample.extra, f"row {number}"
-    )
+    return sample if sample.origin else replace(sample, origin=f"row {number}")
 
 
 def _sample(where: str, row: tuple[Any, ...], has_references: bool) -> Sample:

@@ -13,8 +13,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from celadon.batch import Batch
-from celadon.core import Direction, Metric, MetricScores, Need, Sample, SetRelativeMetric, option_text
+from celadon.core import Direction, Metric, MetricScores, Need, Sample, SetRelativeMetric, Tree, option_text
 from celadon.metrics.registry import load, names
+from celadon.text.words import words
 from tests.conftest import builtin_is_there, missing_part
 
 METRICS = [name for name in names() if name not in ("formula", "combined")]
@@ -57,7 +58,13 @@ rows = st.tuples(wordy | anything, st.lists(wordy | anything, min_size=1, max_si
 
 
 def sample(text: str, references: list[str] | tuple[str, ...], source: str = "The source has words.") -> Sample:
-    return Sample(text, tuple(references), source)
+    return Sample(text, tuple(references), source, trees=tuple(map(tree, references)))
+
+
+def tree(reference: str) -> Tree:
+    """A dependency tree, so that metrics that rest on trees need no parser."""
+    found = words(reference, "surface")
+    return Tree(tuple(found), tuple((at - 1) // 2 for at in range(len(found))))
 
 
 def scores(metric: Metric, samples: list[Sample]) -> MetricScores:
@@ -90,7 +97,8 @@ def check_shape(metric: Metric, result: MetricScores, count: int) -> None:
     assert all(len(column) == count for column in result.parts.values())
 
 
-NEED_BUILTIN = ("slor", "wpslor", "wordslor", "rouge_lm", "morcela", "nce", "ppl", "celadon", "gruen")
+NEED_BUILTIN = ("slor", "wpslor", "wordslor", "rouge_lm", "morcela", "nce", "ppl", "celadon", "gruen", "gleu_plus")
+NEED_PARSERS = ("gleu", "gleu_plus")
 MASKED = "hf:bert-base-cased"
 
 
@@ -103,6 +111,14 @@ def masked_model(tmp_path_factory: pytest.TempPathFactory) -> Any:
     return TransformersLanguageModel.open(make_checkpoints(tmp_path_factory.mktemp("checkpoints"))["bert"], threads=1)
 
 
+@pytest.fixture(scope="session")
+def parsers(tmp_path_factory: pytest.TempPathFactory) -> None:
+    """Link Grammar and the chart parser as they are, and a dependency parser to which all decisions are alike."""
+    from tests.parsing.small_dependencies import make_dependencies, share_parsers
+
+    share_parsers(make_dependencies(tmp_path_factory.mktemp("dependencies") / "alike"))
+
+
 @pytest.fixture(autouse=True)
 def _models(request: pytest.FixtureRequest, name: str) -> None:
     """The weights that a metric needs: shipped ones, and random ones in place of a download."""
@@ -112,6 +128,8 @@ def _models(request: pytest.FixtureRequest, name: str) -> None:
         from celadon.models.loading import share_language_model
 
         share_language_model(MASKED, request.getfixturevalue("masked_model"))
+    if name in NEED_PARSERS:
+        request.getfixturevalue("parsers")
 
 
 @pytest.mark.parametrize("name", METRICS)

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from rouge_score.tokenizers import DefaultTokenizer
 
 from celadon.core import UsageError
-from celadon.text.words import NORMALISATIONS, located_words, words
+from celadon.text.words import NORMALISATIONS, located_words, word_places, words
 
 
 @given(st.text(st.characters(max_codepoint=127)))
@@ -25,6 +25,7 @@ def test_located_words_are_the_same_words(normalisation: str, text: str) -> None
     for word in found:
         assert ends[-1] <= word.start < word.end <= len(text)
         ends.append(word.end)
+    assert word_places(text, normalisation) == [(word.start, word.end) for word in found]
 
 
 @pytest.mark.parametrize(

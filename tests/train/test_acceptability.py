@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from celadon.cli import main
-from celadon.core import UsageError
+from celadon.core import InputError, UsageError
 from celadon.models.encoder import open_sentence_encoder, order_logits
 from celadon.train.corpus import Corpus
 from celadon.train.encoder_recipes import AcceptabilityRecipe, OrderRecipe
@@ -99,6 +99,29 @@ def test_units_keep_sentences_beside_their_copies(files: Path, tmp_path: Path) -
     assert (second == first + 2).all()
     lengths = examples.unit_lengths
     assert lengths.sum() >= examples.sentences.lengths.sum()
+
+
+def test_made_sentences_are_learnt_as_bad_ones(files: Path, tmp_path: Path) -> None:
+    from celadon.train.acceptability import prepare
+    from celadon.train.acceptability_examples import Sources
+
+    made = tmp_path / "made.jsonl"
+    corpus = str(files / "corpus.txt")
+    assert (
+        main(["synth", "glue", corpus, "--length", "6", "--sequence", "1", "--count", "7", "--output", str(made)]) == 0
+    )
+    texts = [json.loads(line)["text"] for line in made.read_text().splitlines()]
+    sources = Sources(Corpus((files / "corpus.txt",), 0.1), disfluent=(made,))
+    material = prepare(sources, SMALL, files / "base", tmp_path / "work")
+    rows = [at for at, kind in enumerate(material.trained.kinds) if kind == "disfluent"]
+    assert len(rows) == len(texts) == 7
+    assert (material.trained.targets[rows] == 0).all()
+    ids = material.trained.sentences
+    shown = [material.tokenizer.decode(ids.ids[ids.starts[at] : ids.starts[at + 1]].tolist()) for at in rows]
+    assert [mark_and_words.split()[1] for mark_and_words in shown] == [text.split()[0].lower() for text in texts]
+    (tmp_path / "none.jsonl").write_text("")
+    with pytest.raises(InputError, match=r"none\.jsonl"):
+        prepare(sources._replace(disfluent=(tmp_path / "none.jsonl",)), SMALL, files / "base", tmp_path / "other")
 
 
 def test_a_run_that_was_stopped_comes_to_the_same(files: Path, tmp_path: Path) -> None:

@@ -9,11 +9,24 @@ from celadon.batch.acceptability import Acceptabilities, acceptabilities_of
 from celadon.batch.encodings import Encodings, encodings_of
 from celadon.batch.likelihoods import Likelihoods, likelihoods_of
 from celadon.batch.order import Orders, orders_of
+from celadon.batch.parses import Parses, parses_of
+from celadon.batch.trees import Trees, trees_of
 from celadon.batch.units import CONTEXTS, NO_WORDS
 from celadon.batch.words import Words, words_of
 from celadon.core import Sample
 
-__all__ = ["CONTEXTS", "NO_WORDS", "Acceptabilities", "Batch", "Encodings", "Likelihoods", "Orders", "Words"]
+__all__ = [
+    "CONTEXTS",
+    "NO_WORDS",
+    "Acceptabilities",
+    "Batch",
+    "Encodings",
+    "Likelihoods",
+    "Orders",
+    "Parses",
+    "Trees",
+    "Words",
+]
 
 View = TypeVar("View")
 
@@ -79,6 +92,22 @@ class Batch:
     def order(self, model: str = "builtin") -> Orders:
         """Return whether the sentences stand in their right order: by an encoder, ``lm:NAME`` or ``hf:NAME``."""
         return self.view(("order", model), lambda: orders_of(self, model))
+
+    def parses(self, parser: str, *, recent: bool = False) -> Parses:
+        """Return what a parser makes of the sentences.
+
+        Parameters
+        ----------
+        parser
+            ``link-grammar``, ``chart``, ``chart:GRAMMAR`` or ``spacy-sm``.
+        recent
+            Take what this process parsed lately where it is still there: to explain scores, not to make them.
+        """
+        return self.view(("parses", parser, recent), lambda: parses_of(self, parser, recent))
+
+    def trees(self, normalisation: str, parser: str) -> Trees:
+        """Return the dependency trees of the references: those the samples have, else what a parser makes of them."""
+        return self.view(("trees", normalisation, parser), lambda: trees_of(self, normalisation, parser))
 
 
 def _sentences(samples: Sequence[Sample]) -> tuple[tuple[tuple[int, int], ...], ...]:

@@ -7,18 +7,23 @@ import math
 import os
 import shutil
 import sys
+from collections.abc import Iterable
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 if TYPE_CHECKING:
     from celadon.cli.explain_aspects import Screen
     from celadon.core import Evidence, Metric, MetricScores, Sample, Span
     from celadon.metrics.likelihood_evidence import LikelihoodEvidence
+    from celadon.metrics.tree_evidence import TreeEvidence
 
 _MARKS = {"match": ".", "substitution": "s", "insertion": "i", "deletion": "d", "move": "m"}
 _COLOURS = {"substitution": "35", "insertion": "34", "deletion": "31", "move": "36"}
 # From pale yellow to red, of the 256 colours; the text on them is black.
 _SHADES = ("", "230", "223", "216", "209", "203")
 _DEFAULT = "simple_string_accuracy,generation_string_accuracy,rouge1,rouge2,rougeL,chrf,bleu"
+
+_TREES = ["simple_tree_accuracy", "generation_tree_accuracy", "understandability_accuracy", "quality_accuracy"]
 
 
 def configure(command: argparse.ArgumentParser) -> None:
@@ -34,6 +39,10 @@ def configure(command: argparse.ArgumentParser) -> None:
         metavar="A,B",
         help=f"default: {_DEFAULT}; without a reference celadon",
     )
+    command.add_argument(
+        "--trees", metavar="CONLLU", help="dependency trees of the references, in their order, for the tree accuracies"
+    )
+    command.add_argument("--svg", metavar="FILE", help="draw the tree, with the treelets that went wrong")
     command.set_defaults(run=run)
 
 
@@ -41,21 +50,42 @@ def run(arguments: argparse.Namespace) -> int:
     """Show the scores and why."""
     from celadon.api import score
     from celadon.core import Sample
+    from celadon.io.tree_file import trees_in_order
     from celadon.metrics.registry import DEFAULTS_WITHOUT_REFERENCES, split_specs
+    from celadon.metrics.tree_evidence import TreeEvidence
 
     given = [spec for part in arguments.metric for spec in split_specs(part)]
-    defaults = split_specs(_DEFAULT) if arguments.reference else DEFAULTS_WITHOUT_REFERENCES
+    defaults = split_specs(_DEFAULT) if arguments.reference else list(DEFAULTS_WITHOUT_REFERENCES)
+    if arguments.trees or arguments.svg:
+        defaults = _TREES
     sample = Sample(arguments.text, tuple(arguments.reference), arguments.source, origin="the text")
+    if arguments.trees:
+        sample = replace(sample, trees=trees_in_order(arguments.trees))
     scores = score([sample], metrics=given or defaults)
     shown: set[tuple[Any, ...]] = set()
+    drawn: TreeEvidence | None = None
     for metric in scores.metrics:
         evidence = metric.evidence(sample)
+        if isinstance(evidence, TreeEvidence):
+            drawn = drawn or evidence
         if not _print_aspects(metric, scores.columns[metric.spec], sample, evidence):
             print(_headline(metric, scores.columns[metric.spec]))
             if evidence is not None:
                 _print_evidence(metric, sample, evidence, shown)
         print()
+    if arguments.svg:
+        _draw(arguments.svg, drawn)
     return 0
+
+
+def _draw(path: str, evidence: TreeEvidence | None) -> None:
+    from celadon.core import UsageError
+    from celadon.io import atomic_write_text
+    from celadon.report.dependency_svg import dependency_svg
+
+    if evidence is None:
+        raise UsageError(f"{path}: there is no tree to draw: no tree accuracy was asked for, or none has a score")
+    atomic_write_text(path, dependency_svg(evidence) + "\n")
 
 
 def _print_aspects(metric: Metric, scores: MetricScores, sample: Sample, evidence: Evidence | None) -> bool:
@@ -74,17 +104,36 @@ def _print_aspects(metric: Metric, scores: MetricScores, sample: Sample, evidenc
 
 def _print_evidence(metric: Metric, sample: Sample, evidence: Evidence, shown: set[tuple[Any, ...]]) -> None:
     """Show why, what was ``shown`` before left out."""
-    from celadon.cli.explain_aspects import detail_lines, one_line
+    from celadon.cli.explain_aspects import one_line
 
     print(f"  {one_line(evidence.summary)}")
-    for line in detail_lines(sample.text, evidence, _screen()):
-        print(line)
     key = (evidence.reference, evidence.text_spans, evidence.reference_spans)
+    for line in _details(sample, evidence, shown):
+        print(line)
     if metric.aligns and key not in shown:
         print(_alignment(sample, evidence))
         shown.add(key)
     _print_likelihood(sample, evidence, shaded=key not in shown)
     shown.add(key)
+
+
+def _details(sample: Sample, evidence: Evidence, shown: set[tuple[Any, ...]]) -> Iterable[str]:
+    """What the value rests on, in the way of the evidence's kind; equal treelets once."""
+    from celadon.cli.explain_aspects import detail_lines
+    from celadon.cli.explain_parses import parse_lines
+    from celadon.cli.explain_trees import tree_lines
+    from celadon.metrics.gleu_evidence import GleuEvidence
+    from celadon.metrics.tree_evidence import TreeEvidence
+
+    if isinstance(evidence, GleuEvidence):
+        return parse_lines(sample.text, evidence, _screen())
+    if isinstance(evidence, TreeEvidence):
+        treelets = (evidence.reference, evidence.place, evidence.treelets)
+        if treelets in shown:
+            return ()
+        shown.add(treelets)
+        return tree_lines(evidence, _screen())
+    return detail_lines(sample.text, evidence, _screen())
 
 
 def _print_likelihood(sample: Sample, evidence: Evidence, *, shaded: bool) -> None:

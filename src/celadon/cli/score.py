@@ -72,6 +72,12 @@ def configure(command: argparse.ArgumentParser) -> None:
         "earlier run, or texts that are scored for it",
     )
     how.add_argument(
+        "--trees",
+        metavar="CONLLU",
+        help="dependency trees of the references, for the tree accuracies: the sent_id is the row's id, id#2 for its "
+        "second reference (default: the parser of the extra parse)",
+    )
+    how.add_argument(
         "--batch-rows", type=_positive, default=512, metavar="N", help="rows scored at a time (default: 512)"
     )
     how.add_argument("--quiet", action="store_true", help="no progress bar, no notes")
@@ -120,6 +126,7 @@ def _job(arguments: argparse.Namespace) -> Job:
         fields=Fields(**{name: getattr(arguments, f"{name}_field") for name in _FIELDS}),
         metrics=[spec for given in arguments.metric for spec in split_specs(given)],
         standardize_on=arguments.standardize_on,
+        trees=arguments.trees,
         output=arguments.output,
         report=arguments.report,
         skip_bad=arguments.skip_bad,

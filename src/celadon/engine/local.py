@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TypeAlias
 
@@ -28,7 +28,9 @@ from celadon.io import (
     open_writer,
     rejects_path,
 )
+from celadon.io.tree_file import TreeFile, read_trees
 from celadon.metrics.registry import DEFAULTS_WITH_REFERENCES, DEFAULTS_WITHOUT_REFERENCES, load_all
+from celadon.metrics.tree_accuracy import check_use_of_trees, told_of_trees
 from celadon.report import ReportCollector
 from celadon.scores import flat_columns, merged_reasons
 from celadon.summary import DEFAULT_RESAMPLES, DEFAULT_SEED, Summarizer, Summary
@@ -53,6 +55,8 @@ class Job:
         As they are asked for, or made already; empty for the defaults.
     standardize_on
         A file that gives metrics relative to a set their constants, instead of the rows that are scored.
+    trees
+        A CoNLL-U file with the dependency trees of the references, found by the rows' ids.
     output, report
         Where scores and the HTML report go, if anywhere.
     skip_bad
@@ -65,6 +69,7 @@ class Job:
     fields: Fields = field(default_factory=Fields)
     metrics: Sequence[str | Metric] = ()
     standardize_on: str | None = None
+    trees: str | None = None
     output: str | None = None
     report: str | None = None
     skip_bad: bool = False
@@ -136,7 +141,8 @@ def run(job: Job, progress: Progress = lambda read, rows: None) -> Outcome:
         Called after each batch.
     """
     _check_paths(job)
-    chosen = _chosen(job, progress)
+    trees = None if job.trees is None else read_trees(job.trees)
+    chosen = _chosen(job, trees, progress)
     with ExitStack() as stack:
         rejects = stack.enter_context(Rejects(job.rejects_path)) if job.skip_bad else None
         faults = _Faults(rejects)
@@ -152,7 +158,7 @@ def run(job: Job, progress: Progress = lambda read, rows: None) -> Outcome:
         rows = 0
         for chunk in reader:
             if scoring is None and not faults.fatal:
-                scoring = _Scoring(job, chosen or _defaults(chunk), stack)
+                scoring = _Scoring(job, chosen or _defaults(chunk), trees, stack)
             usable = _usable(chunk, chosen, faults)
             # after a fatal fault the rest is read only to count what else is wrong
             if scoring is not None and not faults.fatal and len(usable):
@@ -177,7 +183,7 @@ def _commit_rejects_alone(rejects: Rejects | None) -> None:
 
 def _check_paths(job: Job) -> None:
     written = [path for path in (job.output, job.report, job.rejects_path if job.skip_bad else None) if path]
-    read = [*job.inputs, *([job.standardize_on] if job.standardize_on else [])]
+    read = [*job.inputs, *(path for path in (job.standardize_on, job.trees) if path)]
     for path in written:
         check_distinct(path, read)
     places = [Path(path).resolve() for path in written]
@@ -185,9 +191,12 @@ def _check_paths(job: Job) -> None:
         raise UsageError("output, report and rejects must be different files")
 
 
-def _chosen(job: Job, progress: Progress) -> tuple[Metric, ...] | None:
+def _chosen(job: Job, trees: TreeFile | None, progress: Progress) -> tuple[Metric, ...] | None:
     """The metrics asked for by name; None where there are none."""
     chosen = load_all(job.metrics) if job.metrics else None
+    if trees is not None:
+        check_use_of_trees(chosen or ())
+        chosen = told_of_trees(chosen or (), trees.digest)
     if job.standardize_on is None:
         return chosen
     return fitted_on_file(
@@ -219,8 +228,9 @@ def _usable(chunk: Chunk, chosen: Sequence[Metric] | None, faults: _Faults) -> C
 class _Scoring:
     """Scores chunks; they are handed on at once, or wait until the whole set is known."""
 
-    def __init__(self, job: Job, metrics: Sequence[Metric], stack: ExitStack) -> None:
+    def __init__(self, job: Job, metrics: Sequence[Metric], trees: TreeFile | None, stack: ExitStack) -> None:
         self._metrics = tuple(metrics)
+        self._trees = trees
         self._outputs = _Outputs(job, stack, self._metrics)
         self._fitting = Fitting(self._metrics)
         self._spill: Spill | None = None
@@ -228,6 +238,7 @@ class _Scoring:
             self._spill = stack.enter_context(Spill(job.output or job.report))
 
     def add(self, chunk: Chunk) -> None:
+        chunk = self._with_trees(chunk)
         batch = Batch(chunk.samples)
         first = first_pass(batch, self._metrics)
         if self._spill is None:
@@ -241,11 +252,17 @@ class _Scoring:
             self._metrics = self._fitting.fitted()
             self._outputs.begin(self._metrics)
             rows = 0
-            for chunk, first in self._spill:
+            for waited, first in self._spill:
+                chunk = self._with_trees(waited)
                 self._outputs.add(chunk, second_pass(Batch(chunk.samples), unpacked(first), self._metrics))
                 rows += len(chunk)
                 progress(self._spill, rows)
         return self._outputs.finish(rejected=rejected)
+
+    def _with_trees(self, chunk: Chunk) -> Chunk:
+        if self._trees is None:
+            return chunk
+        return replace(chunk, samples=tuple(map(self._trees.given_to, chunk.samples)))
 
     @property
     def renamed(self) -> dict[str, str]:

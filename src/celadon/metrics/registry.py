@@ -16,6 +16,10 @@ ENTRY_POINTS = "celadon.metrics"
 _OURS = {
     "simple_string_accuracy": "string_accuracy:SimpleStringAccuracy",
     "generation_string_accuracy": "string_accuracy:GenerationStringAccuracy",
+    "simple_tree_accuracy": "tree_accuracy:SimpleTreeAccuracy",
+    "generation_tree_accuracy": "tree_accuracy:GenerationTreeAccuracy",
+    "understandability_accuracy": "tree_accuracy:UnderstandabilityAccuracy",
+    "quality_accuracy": "tree_accuracy:QualityAccuracy",
     "rouge1": "ngram_overlap:Rouge1",
     "rouge2": "ngram_overlap:Rouge2",
     "rouge3": "ngram_overlap:Rouge3",
@@ -54,6 +58,8 @@ _OURS = {
     "gruen.redundancy": "gruen.redundancy:GruenRedundancy",
     "gruen.focus": "gruen.focus:GruenFocus",
     "gruen.coherence": "gruen.coherence:GruenCoherence",
+    "gleu": "gleu:Gleu",
+    "gleu_plus": "gleu:GleuPlus",
     "formula": "formula:Formula",
     "combined": "combined:Combined",
 }

@@ -10,7 +10,7 @@ import math
 from abc import abstractmethod
 from collections import Counter
 from dataclasses import dataclass
-from typing import ClassVar, NamedTuple
+from typing import ClassVar
 
 import numpy as np
 
@@ -18,22 +18,12 @@ from celadon.batch import Batch, Words
 from celadon.core import Evidence, IntArray, Metric, MetricInfo, MetricScores, Need, Sample, Span
 from celadon.metrics.references import TOO_LONG, Best, best_reference, null_reasons
 from celadon.text.alignment import Alignment, Ragged, align, too_long
-from celadon.text.ngrams import expand, shared_counts
+from celadon.text.operations import Operations, count_operations
 from celadon.text.words import Word, located_words, splitter
 
 
-class Operations(NamedTuple):
-    """What it takes to turn each pair's reference into its text; all 0 for a pair too long to align."""
-
-    matches: IntArray
-    substitutions: IntArray
-    insertions: IntArray
-    deletions: IntArray
-    moves: IntArray
-    reference_words: IntArray
-
-
-def _aligned(batch: Batch, normalisation: str) -> tuple[Operations, Alignment]:
+def aligned(batch: Batch, normalisation: str) -> tuple[Operations, Alignment]:
+    """Return the alignment of every text with each of its references, and its operations."""
     return batch.view(("alignment", normalisation), lambda: _align(batch.words(normalisation)))
 
 
@@ -45,35 +35,8 @@ def _align(words: Words) -> tuple[Operations, Alignment]:
     references = references._replace(lengths=np.where(fits, references.lengths, 0))
     texts = texts._replace(lengths=np.where(fits, texts.lengths, 0))
     alignment = align(references, texts)
-    counts = _count(words, references, texts, alignment)
+    counts = count_operations(references, texts, alignment, words.vocabulary)
     return Operations(*(np.where(fits, column, 0) for column in counts)), alignment
-
-
-def _count(words: Words, references: Ragged, texts: Ragged, alignment: Alignment) -> Operations:
-    pairs = len(references.lengths)
-    at, pair = expand(np.concatenate([[0], np.cumsum(references.lengths)]), np.arange(pairs))
-    word = references.values[references.starts[pair] + at - alignment.starts[pair]]
-    aligned = alignment.partner >= 0
-    partner_at = texts.starts[pair] + np.maximum(alignment.partner, 0)
-    same = aligned & (word == (texts.values[partner_at] if len(texts.values) else word))
-    matches = np.bincount(pair[same], minlength=pairs)
-    substitutions = np.bincount(pair[aligned & ~same], minlength=pairs)
-    deletions = references.lengths - matches - substitutions
-    insertions = texts.lengths - matches - substitutions
-    inserted, inserted_pair = _unaligned_text_words(texts, pair[aligned], alignment.partner[aligned])
-    size = words.vocabulary
-    deleted = pair[~aligned] * size + word[~aligned]
-    moves = shared_counts(deleted, inserted_pair * size + inserted, size, pairs)
-    return Operations(matches, substitutions, insertions, deletions, moves, references.lengths)
-
-
-def _unaligned_text_words(texts: Ragged, pair: IntArray, partner: IntArray) -> tuple[IntArray, IntArray]:
-    bounds = np.concatenate([[0], np.cumsum(texts.lengths)])
-    free = np.ones(int(bounds[-1]), dtype=np.bool_)
-    free[bounds[pair] + partner] = False
-    owner = np.repeat(np.arange(len(texts.lengths)), texts.lengths)[free]
-    position = np.flatnonzero(free) - bounds[owner]
-    return texts.values[texts.starts[owner] + position], owner
 
 
 @dataclass(frozen=True)
@@ -98,7 +61,7 @@ class _StringAccuracy(Metric):
         """The operations that count against a text."""
 
     def _best(self, batch: Batch) -> tuple[dict[str, IntArray], IntArray, Best]:
-        counted, _ = _aligned(batch, self.words)
+        counted, _ = aligned(batch, self.words)
         operations = self.operations(counted)
         values = np.full(len(counted.reference_words), np.nan)
         fits = counted.reference_words > 0
@@ -124,7 +87,7 @@ class _StringAccuracy(Metric):
         if pair < 0:
             return None
         number = int(batch.words(self.words).pair_reference[pair])
-        _, alignment = _aligned(batch, self.words)
+        _, alignment = aligned(batch, self.words)
         text = located_words(sample.text, self.words)
         reference = located_words(sample.references[number], self.words)
         moved = "moves" in operations

@@ -14,7 +14,9 @@ from celadon.report.aspect_charts import AspectMeans
 from celadon.report.aspects import aspects, explained
 from celadon.report.columns import columns
 from celadon.report.keep import Kept, Lowest, Reservoir
+from celadon.report.parsed import parsed_texts
 from celadon.report.surprisal import surprisals
+from celadon.report.tree_drawings import tree_drawings
 from celadon.summary import DEFAULT_SEED, Summary
 
 _SECTIONS = {
@@ -92,6 +94,7 @@ class ReportCollector:
                 values=tuple(float(result.values[row]) for result in results),
                 reasons=tuple(result.reasons.get(row, "") for result in results),
                 aspects=self._explained.values(scores, row),
+                trees=sample.trees,
             )
 
         return keep
@@ -118,8 +121,14 @@ class ReportCollector:
         shown = columns(self.metrics, summary)
         named = any(system is not None for system in summary.systems)
         ends = [self._ends(place) for place in range(len(self.metrics))]
-        seen = [*self._reservoir.drawn(self.texts), *(kept for end in ends for texts in end for kept in texts)]
-        explaining = (surprisals(seen, self.metrics), aspects(seen, self.metrics))
+        extreme = [kept for end in ends for texts in end for kept in texts]
+        seen = [*self._reservoir.drawn(self.texts), *extreme]
+        explaining = (
+            surprisals(seen, self.metrics),
+            aspects(seen, self.metrics),
+            parsed_texts(seen, self.metrics),
+            tree_drawings(extreme, self.metrics),
+        )
         view = lower.TextView(self.metrics, shown, named, *explaining)
         bars = self._aspects.section(alone=not named)
         upper = (

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from celadon.core import FloatArray
+from celadon.core import FloatArray, Tree
 
 _MASK = (1 << 64) - 1
 _GOLDEN = 0x9E3779B97F4A7C15
@@ -19,7 +19,8 @@ _GOLDEN = 0x9E3779B97F4A7C15
 class Kept:
     """One text with what the report shows of it; ``values`` and ``reasons`` are in the order of the metrics.
 
-    ``aspects`` are those of the metric that explains the texts aspect by aspect, where there is one.
+    ``aspects`` are those of the metric that explains the texts aspect by aspect, where there is one; ``trees`` came
+    with the references.
     """
 
     position: int
@@ -30,6 +31,7 @@ class Kept:
     values: tuple[float, ...]
     reasons: tuple[str, ...]
     aspects: tuple[float, ...] = ()
+    trees: tuple[Tree | str, ...] = ()
 
 
 def _mix(numbers: npt.NDArray[np.uint64]) -> npt.NDArray[np.uint64]:

@@ -13,8 +13,10 @@ from celadon.report.aspects import Aspects
 from celadon.report.columns import NAME_LIMIT, NULL, Column, system_name
 from celadon.report.escape import css_string, short
 from celadon.report.keep import Kept
+from celadon.report.parsed import ParsedTexts
 from celadon.report.spans import legend, marked
 from celadon.report.surprisal import Surprisals
+from celadon.report.tree_drawings import TreeDrawings
 
 _REASON_LIMIT = 200
 _SNIPPET = 240
@@ -29,6 +31,8 @@ class TextView:
     named_systems: bool
     surprisals: Surprisals = field(default_factory=Surprisals)
     aspects: Aspects = field(default_factory=Aspects)
+    parsed: ParsedTexts = field(default_factory=ParsedTexts)
+    trees: TreeDrawings = field(default_factory=TreeDrawings)
     _aligned: dict[int, Evidence | None] = field(default_factory=dict)
 
     def legend(self, texts: Sequence[Kept]) -> str:
@@ -36,14 +40,16 @@ class TextView:
         aligned = legend() if any(kept.references for kept in texts) else ""
         judged = self.aspects.legend() if any(kept.position in self.aspects.found for kept in texts) else ""
         shaded = self.surprisals.legend() if any(map(self.surprisals.spans, texts)) else ""
-        return aligned + judged + shaded
+        parsed = self.parsed.legend() if any(kept.position in self.parsed.found for kept in texts) else ""
+        drawn = self.trees.legend() if any(kept.position in self.trees.found for kept in texts) else ""
+        return aligned + judged + shaded + parsed + drawn
 
     def laid_out(self, kept: Kept, limit: int) -> str:
         """Show a text above its best reference, each cut after ``limit`` characters."""
         text = f'<b>Text</b><p dir="auto">{self._text(kept, limit)}</p>'
         reference = self._reference(kept, self._evidence(kept), limit)
-        shaded = self._judged(kept, limit) + self._shaded(kept, limit)
-        return f'<div class="pair">{text}{reference}{shaded}{self._reasons(kept)}</div>'
+        shaded = self._judged(kept, limit) + self._shaded(kept, limit) + self.parsed.lines(kept)
+        return f'<div class="pair">{text}{reference}{shaded}{self.trees.lines(kept)}{self._reasons(kept)}</div>'
 
     def snippet(self, kept: Kept) -> str:
         """Show the beginning of a text."""

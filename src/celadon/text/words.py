@@ -96,3 +96,10 @@ def located_words(text: str, normalisation: str) -> list[Word]:
         form = match.group()
         found.append(Word(sys.intern(form.lower()) if normalisation == "rouge" else form, match.start(), match.end()))
     return found
+
+
+def word_places(text: str, normalisation: str) -> list[tuple[int, int]]:
+    """Return where the words of :func:`words` are: the characters at which each begins and ends."""
+    splitter(normalisation)
+    pattern = _ASCII_SURFACE if normalisation == "surface" and text.isascii() else _PATTERNS[normalisation]
+    return [match.span() for match in pattern.finditer(text)]

@@ -40,7 +40,7 @@ def acceptability_card(
         What made it.
     """
     examples = training.material.trained
-    files = [*sources.corpus.paths, *sources.treebanks, *sources.labelled]
+    files = [*sources.corpus.paths, *sources.files]
     alone = len(examples.sentences) - 4 * examples.twos - 2 * examples.ones
     lines = [
         "A sentence encoder: how acceptable a sentence is, what it means, which of two sentences comes first.",

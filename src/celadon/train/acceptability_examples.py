@@ -13,6 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from celadon.core import InputError, IntArray
+from celadon.io import BadRow, Fields, Reader
 from celadon.io.conllu import read_conllu_texts
 from celadon.synth.babble import Babbler
 from celadon.synth.sentence_damage import damage, neutral
@@ -32,7 +33,7 @@ _NEUTRAL = 0.5
 _BABBLED_FROM = 50_000
 # How acceptable a barely damaged sentence is; a wholly damaged one is not at all.
 _BARELY_DAMAGED = 0.4
-_LABELLED = "labelled"
+_LABELLED, _DISFLUENT = "labelled", "disfluent"
 
 Advance = Callable[[int], None]
 _Two: TypeAlias = tuple[str, str]
@@ -49,16 +50,24 @@ class Sources(NamedTuple):
         CoNLL-U files.
     labelled
         Files of sentences with a label, as CoLA's.
+    disfluent
+        Files of texts that are not acceptable at all, as ``celadon synth`` makes them.
     """
 
     corpus: Corpus
     treebanks: tuple[Path, ...] = ()
     labelled: tuple[Path, ...] = ()
+    disfluent: tuple[Path, ...] = ()
+
+    @property
+    def files(self) -> tuple[Path, ...]:
+        """All files but those of the corpus."""
+        return (*self.treebanks, *self.labelled, *self.disfluent)
 
     def digest(self) -> str:
         """The sha256 of all files."""
         total = hashlib.sha256(self.corpus.digest().encode())
-        for path in (*self.treebanks, *self.labelled):
+        for path in self.files:
             total.update(hashlib.sha256(path.read_bytes()).digest())
         return total.hexdigest()
 
@@ -152,6 +161,7 @@ def make_examples(
     damager = Damager(others, random)
     treebank = [(text,) for path in sources.treebanks for text in _treebank(path)] * amounts.treebank_passes
     labelled = [row for path in sources.labelled for row in _labelled(path)] * amounts.labelled_passes
+    labelled += [row for path in sources.disfluent for row in _disfluent(path)]
     alone = [[row._replace(text=damager.varied(row.text))] for row in labelled]
     trained = _numbered(damager.units(drawn), damager.units(treebank), alone, tokenizer)
     return trained, _numbered(damager.units(apart), [], [], tokenizer)
@@ -201,6 +211,18 @@ def _labelled(path: Path) -> list[_Row]:
     there = np.flatnonzero(~np.isnan(table.values))
     texts = [sample.text for sample in table.samples(there)]
     return [_Row(text, float(value), _LABELLED) for text, value in zip(texts, table.values[there], strict=True)]
+
+
+def _disfluent(path: Path) -> list[_Row]:
+    reader = Reader([str(path)], Fields(), on_bad=_refuse)
+    rows = [_Row(sample.text, 0.0, _DISFLUENT) for chunk in reader for sample in chunk.samples]
+    if not rows:
+        raise InputError(f"{path}: there are no texts in it; celadon synth makes some")
+    return rows
+
+
+def _refuse(row: BadRow) -> None:
+    raise InputError(str(row))
 
 
 class Damager:

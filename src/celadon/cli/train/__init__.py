@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from importlib import import_module
 
-_KINDS = ("lm", "ngram", "vectors", "acceptability", "order", "reading", "combine", "morcela", "parser")
+_KINDS = ("lm", "ngram", "vectors", "acceptability", "order", "reading", "combine", "morcela", "parser", "gleu")
 
 _EPILOG = """\
 examples:

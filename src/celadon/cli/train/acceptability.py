@@ -59,6 +59,9 @@ def add_parser(kinds: Any) -> None:
     command.add_argument("--network", metavar="FILE", help="keep the network too, for celadon train order")
     command.add_argument("--treebank", action="append", default=[], metavar="FILE", help="sentences in CoNLL-U")
     command.add_argument("--labelled", action="append", default=[], metavar="FILE", help="sentences labelled as CoLA's")
+    command.add_argument(
+        "--disfluent", action="append", default=[], metavar="FILE", help="bad sentences, as celadon synth makes them"
+    )
     command.add_argument("--test", action="append", default=[], metavar="FILE", help="labelled sentences to measure on")
     command.add_argument("--base", default="minilm", metavar="NAME", help="the encoder to begin with (default: minilm)")
     add_numbers(command, AcceptabilityRecipe, _NUMBERS)
@@ -105,7 +108,9 @@ def _prepared(
     from celadon.train.corpus import Corpus
 
     corpus = Corpus(tuple(Path(path) for path in arguments.corpus), seed=recipe.seed)
-    sources = Sources(corpus, *(tuple(map(Path, given)) for given in (arguments.treebank, arguments.labelled)))
+    sources = Sources(
+        corpus, *(tuple(map(Path, given)) for given in (arguments.treebank, arguments.labelled, arguments.disfluent))
+    )
     base, work = folder_of(arguments.base), _work(arguments, folder)
     with bar("drawing and damaging sentences", corpus.size) as shown:
         material = prepare(sources, recipe, base, work, shown.update)
@@ -153,7 +158,7 @@ def _finish(
 def _command(arguments: argparse.Namespace) -> str:
     """The command that makes this encoder, with files by their names."""
     given: list[str] = [*file_names(arguments.corpus), "--output", Path(arguments.output).name]
-    for name in ("treebank", "labelled", "test"):
+    for name in ("treebank", "labelled", "disfluent", "test"):
         for path in getattr(arguments, name):
             given += [f"--{name}", Path(path).name]
     given += given_options(arguments, ("base", *_NUMBERS, "precision"))

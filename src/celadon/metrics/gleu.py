@@ -1,0 +1,132 @@
+"""`gleu`: fluency from how well parsers make sense of a sentence (Mutton, Dras, Wan and Dale 2007).
+
+A linear support vector machine tells real sentences from sequences of words; the score of a sentence is its signed
+distance to the hyperplane, in units of the margin. A text has the mean of its sentences. This is neither the GLEU of
+grammatical error correction nor Google's.
+"""
+
+from __future__ import annotations
+
+import math
+from abc import abstractmethod
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from celadon.batch import Batch
+from celadon.core import Metric, MetricInfo, MetricScores, Sample
+from celadon.metrics.gleu_evidence import GleuEvidence, explain
+from celadon.metrics.gleu_features import (
+    DICTIONARY,
+    ENCODER,
+    LIKELIHOOD,
+    SentenceFeatures,
+    all_features,
+    parser_features,
+)
+from celadon.metrics.gleu_weights import FEATURES_OF, GLEU, GLEU_PLUS, GleuWeights, weights_of
+from celadon.metrics.gruen.models import model_names
+from celadon.metrics.per_text import least, means
+from celadon.parsing.loading import CHART, DEPENDENCY, LINK, parser
+
+_READING = "above 0 where a sentence is rather real than words at random; 1 is the margin; for English (extra parse)"
+
+
+def _parts(metric: str) -> tuple[str, ...]:
+    features = FEATURES_OF[metric]
+    return ("sentences", "worst", *features, *(f"from_{name}" for name in features))
+
+
+@dataclass(frozen=True)
+class ParserMetric(Metric):
+    """A metric that asks parsers: what both have in common.
+
+    Parameters
+    ----------
+    weights
+        A file that ``celadon train gleu`` made; by default the weights that come with the package.
+    """
+
+    weights: str = ""
+
+    def __post_init__(self) -> None:
+        self.used_weights()
+
+    @abstractmethod
+    def features(self, batch: Batch, *, recent: bool = False) -> SentenceFeatures:
+        """Return what is known of each sentence; ``recent`` as for :meth:`celadon.batch.Batch.parses`."""
+
+    def used_weights(self) -> GleuWeights:
+        """Return the weights: those of the file that was given, or the metric's own."""
+        return weights_of(self.info.name, self.weights)
+
+    def score(self, batch: Batch) -> MetricScores:
+        found, weights, samples = self.features(batch), self.used_weights(), len(batch)
+        features = weights.normalised(found.columns)
+        added = weights.contributions(features)
+        values = weights.scores(added)
+        many = np.bincount(found.owner, minlength=samples).astype(np.float64)
+        many[list(found.reasons)] = np.nan
+        parts = {"sentences": many, "worst": least(found.owner, values, samples)}
+        parts |= {name: means(found.owner, column, samples) for name, column in features.items()}
+        parts |= {f"from_{name}": means(found.owner, column, samples) for name, column in added.items()}
+        return MetricScores(self.spec, means(found.owner, values, samples), parts, found.reasons)
+
+    def evidence(self, sample: Sample) -> GleuEvidence | None:
+        return self.evidences(Batch([sample]))[0]
+
+    def evidences(self, batch: Batch) -> list[GleuEvidence | None]:
+        """Show why, for many texts at once."""
+        return explain(self.spec, batch, self.features(batch, recent=True), self.used_weights())
+
+    def details(self) -> Mapping[str, str]:
+        from celadon.text.sentences import splitter_version
+
+        facts = {"weights": self.used_weights().digest[:8], "sentences": splitter_version()}
+        for name in (CHART, DEPENDENCY, LINK):
+            facts |= parser(name).facts
+        return facts
+
+
+@dataclass(frozen=True)
+class Gleu(ParserMetric):
+    """The paper's features, and the dependency parser's confidence."""
+
+    info: ClassVar[MetricInfo] = MetricInfo(
+        name=GLEU,
+        meaning="fluency by three parsers (Mutton et al. 2007); neither the GLEU of error correction nor Google's",
+        reading=_READING,
+        low=-math.inf,
+        high=math.inf,
+        parts=_parts(GLEU),
+    )
+
+    def features(self, batch: Batch, *, recent: bool = False) -> SentenceFeatures:
+        """Return what the parsers tell."""
+        return parser_features(batch, recent)
+
+
+@dataclass(frozen=True)
+class GleuPlus(ParserMetric):
+    """The same with what has become available since."""
+
+    info: ClassVar[MetricInfo] = MetricInfo(
+        name=GLEU_PLUS,
+        meaning="gleu with SLOR, acceptability, costs of linkages, unknown and repeated words; none of the other GLEUs",
+        reading=_READING,
+        low=-math.inf,
+        high=math.inf,
+        parts=_parts(GLEU_PLUS),
+    )
+
+    def features(self, batch: Batch, *, recent: bool = False) -> SentenceFeatures:
+        """Return what parsers, the language model and the words themselves tell."""
+        return all_features(batch, recent)
+
+    def models(self) -> tuple[str, ...]:
+        from celadon.models.word_vectors import word_vectors
+
+        dictionary = word_vectors(DICTIONARY)
+        return (*model_names(LIKELIHOOD, ENCODER), f"vectors:{dictionary.name}@{dictionary.digest[:8]}")

@@ -1,0 +1,145 @@
+"""What parsers, models and a dictionary tell of each sentence."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from celadon.batch import Batch, Parses
+from celadon.batch.units import Places, same_units
+from celadon.core import FloatArray, IntArray
+from celadon.parsing import Failure
+from celadon.parsing.loading import CHART, DEPENDENCY, LINK
+from celadon.text.penn_words import penn_words
+from celadon.text.repetition import NORMALISATION, longest_loop
+from celadon.text.words import located_words
+
+PARSER_FEATURES = ("logprob", "fragments", "confidence", "nulls", "invalid")
+FURTHER_FEATURES = ("disjuncts", "slor", "acceptability", "unknown", "repeated")
+
+LIKELIHOOD = ENCODER = "builtin"
+DICTIONARY = "builtin"
+"""The word vectors whose words are the dictionary."""
+
+
+@dataclass(frozen=True, eq=False)
+class SentenceFeatures:
+    """The features of the sentences of a batch.
+
+    Attributes
+    ----------
+    owner, starts, ends
+        The sample of each sentence, and its characters.
+    columns
+        ``logprob``: of the chart parser's tree, per word. ``fragments``: the trees of the dependency parser.
+        ``confidence``: the mean log-probability of its decisions. ``nulls``: the share of words that Link Grammar left
+        out. ``invalid``: the share of its linkages that break a rule. ``disjuncts``: what the uses of words cost in its
+        best linkage, per word. ``slor``: of the language model. ``acceptability``: by the sentence encoder, 0 to 1.
+        ``unknown``: the share of words in small letters that are not in the dictionary. ``repeated``: the share of
+        words in the longest run that comes again at once.
+    reasons
+        For each sample without features, why; its sentences are left out.
+    """
+
+    owner: IntArray
+    starts: IntArray
+    ends: IntArray
+    columns: Mapping[str, FloatArray]
+    reasons: Mapping[int, str]
+
+    def without(self, reasons: Mapping[int, str]) -> SentenceFeatures:
+        """Leave further samples out."""
+        kept = ~np.isin(self.owner, list(reasons))
+        columns = {name: values[kept] for name, values in self.columns.items()}
+        told = dict(sorted({**reasons, **self.reasons}.items()))
+        return SentenceFeatures(self.owner[kept], self.starts[kept], self.ends[kept], columns, told)
+
+
+def parser_features(batch: Batch, recent: bool = False) -> SentenceFeatures:
+    """What the three parsers tell, once for a batch; ``recent`` as for :meth:`celadon.batch.Batch.parses`."""
+    return batch.view(("parser features", recent), lambda: _of_parsers(batch, recent))
+
+
+def all_features(batch: Batch, recent: bool = False) -> SentenceFeatures:
+    """What parsers, models and a dictionary tell, once for a batch."""
+    return batch.view(("all features", recent), lambda: _of_all(batch, recent))
+
+
+def _of_parsers(batch: Batch, recent: bool) -> SentenceFeatures:
+    views = {name: batch.parses(name, recent=recent) for name in (CHART, DEPENDENCY, LINK)}
+    first = views[CHART]
+    reasons = {**first.reasons, **_failures(views)}
+    kept = np.flatnonzero(~np.isin(first.owner, list(reasons)))
+    chart, dependency, link = ([view.results[at] for at in kept] for view in views.values())
+    columns = {
+        "logprob": _column([each.logprob / len(each.words) for each in chart]),
+        "fragments": _column([each.fragments for each in dependency]),
+        "confidence": _column([each.confidence for each in dependency]),
+        "nulls": _column([each.null_share for each in link]),
+        "invalid": _column([each.invalid_share for each in link]),
+        "disjuncts": _column([each.disjunct_cost / each.length for each in link]),
+    }
+    places = Places(first.owner[kept], first.starts[kept], first.ends[kept])
+    return SentenceFeatures(*places, columns, dict(sorted(reasons.items())))
+
+
+def _column(values: Sequence[float]) -> FloatArray:
+    return np.array(values, dtype=np.float64)
+
+
+def _failures(views: Mapping[str, Parses]) -> dict[int, str]:
+    """A text of which a sentence cannot be parsed has no score: what is left would say too much good of it."""
+    found: dict[int, str] = {}
+    for name, view in views.items():
+        numbers: dict[int, int] = {}
+        for owner, result in zip(view.owner.tolist(), view.results, strict=True):
+            numbers[owner] = numbers.get(owner, 0) + 1
+            if isinstance(result, Failure):
+                found.setdefault(owner, f"{name}, sentence {numbers[owner]}: {result.reason}")
+    return found
+
+
+def _of_all(batch: Batch, recent: bool) -> SentenceFeatures:
+    parsed = parser_features(batch, recent)
+    read, judged = batch.token_scores(LIKELIHOOD, recent=recent), batch.acceptability(ENCODER)
+    slor = _found(parsed, Places(read.owner, read.starts, read.ends), (read.logprobs - read.unigrams) / read.lengths)
+    acceptability = _found(parsed, Places(judged.owner, judged.starts, judged.ends), judged.values)
+    unread = {**judged.reasons, **read.reasons}
+    unknown = f"{LIKELIHOOD} knows no piece of a sentence"
+    reasons = {row: unread.get(row, unknown) for row in parsed.owner[np.isnan(slor + acceptability)].tolist()}
+    places = zip(parsed.owner.tolist(), parsed.starts.tolist(), parsed.ends.tolist(), strict=True)
+    sentences = [batch.samples[row].text[start:end] for row, start, end in places]
+    columns = {
+        **parsed.columns,
+        "slor": slor,
+        "acceptability": acceptability,
+        "unknown": _column([unknown_share(sentence) for sentence in sentences]),
+        "repeated": _column([repeated_share(sentence) for sentence in sentences]),
+    }
+    return SentenceFeatures(parsed.owner, parsed.starts, parsed.ends, columns, parsed.reasons).without(reasons)
+
+
+def _found(parsed: SentenceFeatures, places: Places, values: FloatArray) -> FloatArray:
+    """What a model says of the parsed sentences; NaN where it says nothing."""
+    ours, theirs = same_units(Places(parsed.owner, parsed.starts, parsed.ends), places)
+    found = np.full(len(parsed.owner), np.nan)
+    found[ours] = values[theirs]
+    return found
+
+
+def unknown_share(sentence: str) -> float:
+    """The share of words that are not in the dictionary; names and numbers are not looked up."""
+    from celadon.models.word_vectors import word_vectors
+
+    known, words = word_vectors(DICTIONARY), [word.form for word in penn_words(sentence)]
+    unknown = sum(word.isalpha() and word.islower() and word not in known for word in words)
+    return unknown / max(len(words), 1)
+
+
+def repeated_share(sentence: str) -> float:
+    """The share of words in the longest run that comes again at once: "the the", "of the town of the town"."""
+    words = located_words(sentence, NORMALISATION)
+    loop = longest_loop(words, gap=0)
+    return loop.words / len(words) if loop else 0.0

@@ -1,0 +1,102 @@
+"""The weights of `gleu` and `gleu_plus`: a hyperplane, and the normalisers that were fixed when it was found."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from celadon.core import FloatArray, InputError
+from celadon.io.json_file import number_of, read_json_object
+from celadon.metrics.gleu_features import FURTHER_FEATURES, PARSER_FEATURES
+
+FORMAT = "celadon-gleu/1"
+GLEU, GLEU_PLUS = "gleu", "gleu_plus"
+FEATURES_OF: Mapping[str, tuple[str, ...]] = {
+    GLEU: PARSER_FEATURES,
+    GLEU_PLUS: (*PARSER_FEATURES, *FURTHER_FEATURES),
+}
+
+FALLING = frozenset({"logprob", "confidence"})
+"""Logarithms of probabilities: as a share of the lowest one that training saw, taken from 1, so that more is better."""
+
+
+class Term(NamedTuple):
+    """How a feature counts: it is divided by ``normaliser``, and what it is above ``centre`` is weighed."""
+
+    normaliser: float
+    centre: float
+    weight: float
+
+
+@dataclass(frozen=True)
+class GleuWeights:
+    """A hyperplane between fluent and disfluent sentences.
+
+    Attributes
+    ----------
+    terms
+        Each feature's.
+    bias
+        The score of a sentence whose features are all at their centres.
+    digest
+        The sha256 of the file.
+    """
+
+    terms: Mapping[str, Term]
+    bias: float
+    digest: str = ""
+
+    def normalised(self, columns: Mapping[str, FloatArray]) -> dict[str, FloatArray]:
+        """The features as they are weighed."""
+        return {name: normalised(name, columns[name], term.normaliser) for name, term in self.terms.items()}
+
+    def contributions(self, features: Mapping[str, FloatArray]) -> dict[str, FloatArray]:
+        """What each normalised feature adds to the score."""
+        return {name: term.weight * (features[name] - term.centre) for name, term in self.terms.items()}
+
+    def scores(self, contributions: Mapping[str, FloatArray]) -> FloatArray:
+        """The signed distance of each sentence, in units of the margin."""
+        return np.asarray(self.bias + sum(contributions.values()), dtype=np.float64)
+
+
+def normalised(name: str, values: FloatArray, normaliser: float) -> FloatArray:
+    """A feature as it is weighed."""
+    return 1 - values / normaliser if name in FALLING else values / normaliser
+
+
+def weights_of(metric: str, path: str = "") -> GleuWeights:
+    """Return the weights of a metric that come with the package, or those of a file."""
+    return read_weights(path or str(Path(__file__).with_name(f"{metric}.json")), metric)
+
+
+def read_weights(path: str, metric: str) -> GleuWeights:
+    """Read and check weights.
+
+    Raises
+    ------
+    InputError
+        The file cannot be read or has no such weights; the message says where.
+    """
+    content, digest = read_json_object(path, f"the weights of {metric}")
+    if content.get("format") != FORMAT:
+        raise InputError(f"{path}: is not of the format {FORMAT}")
+    if content.get("metric") != metric:
+        raise InputError(f"{path}: has the weights of {content.get('metric')!r}, not of {metric}")
+    features = content.get("features")
+    if not isinstance(features, dict):
+        raise InputError(f"{path}: has no object features")
+    terms = {name: _term(path, name, features.get(name)) for name in FEATURES_OF[metric]}
+    return GleuWeights(terms, number_of(path, "bias", content.get("bias")), digest)
+
+
+def _term(path: str, name: str, found: Any) -> Term:
+    if not isinstance(found, dict):
+        raise InputError(f"{path}: has no object features.{name}")
+    term = Term(*(number_of(path, f"features.{name}.{part}", found.get(part)) for part in Term._fields))
+    if not term.normaliser:
+        raise InputError(f"{path}: features.{name}.normaliser must not be 0")
+    return term

@@ -1,0 +1,289 @@
+"""Tree accuracies (Bangalore, Rambow and Whittaker 2000): are the words of each treelet in the reference's order?
+
+A treelet is a word of the reference's dependency tree with its daughters (:mod:`celadon.text.treelets`). The trees come
+with the samples, from CoNLL-U, or else from the dependency parser of the extra ``parse``. A metric is told of given
+trees only what its signature must say of them.
+"""
+
+from __future__ import annotations
+
+import copy
+import math
+from abc import abstractmethod
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import ClassVar, NamedTuple, Self
+
+import numpy as np
+
+from celadon.batch import Batch
+from celadon.core import (
+    FloatArray,
+    IntArray,
+    Metric,
+    MetricInfo,
+    MetricScores,
+    MissingPartError,
+    Need,
+    Sample,
+    UsageError,
+)
+from celadon.metrics.references import TOO_LONG, Best, best_reference, null_reasons
+from celadon.metrics.string_accuracy import aligned
+from celadon.metrics.tree_evidence import TreeEvidence, explain
+from celadon.parsing.loading import DEPENDENCY, parser
+from celadon.text.alignment import Ragged
+from celadon.text.ngrams import expand
+from celadon.text.operations import Operations
+from celadon.text.treelets import Compared, compare_treelets
+from celadon.text.words import splitter
+
+
+class _Pairs(NamedTuple):
+    """The pairs of text and reference that can be compared, and what came of it."""
+
+    chosen: IntArray
+    compared: Compared
+    string_substitutions: IntArray
+
+
+def _compared(batch: Batch, normalisation: str) -> _Pairs:
+    return batch.view(("treelets", normalisation), lambda: _compare(batch, normalisation))
+
+
+def _compare(batch: Batch, normalisation: str) -> _Pairs:
+    words = batch.words(normalisation)
+    counted, alignment = aligned(batch, normalisation)
+    trees = batch.trees(normalisation, DEPENDENCY)
+    known = np.diff(trees.starts) > 0
+    chosen = np.flatnonzero(known & (counted.reference_words > 0))
+    references = Ragged.chosen(words.ids, words.starts, words.pair_document[chosen])
+    texts = Ragged.chosen(words.ids, words.starts, words.pair_text[chosen])
+    partner = alignment.partner[expand(alignment.starts, chosen)[0]]
+    heads = trees.heads[expand(trees.starts, chosen)[0]]
+    compared = compare_treelets(references, texts, partner, heads, words.vocabulary)
+    return _Pairs(chosen, compared, counted.substitutions[chosen])
+
+
+class OfTrees(Metric):
+    """A metric that rests on dependency trees of the references."""
+
+    trees_digest: str | None = None
+    """What tells the given trees apart; None where the parser makes them."""
+
+    def with_trees(self, digest: str) -> Self:
+        """Return a copy of this metric whose signature says which trees were given."""
+        told = copy.copy(self)
+        # the metric is frozen, and trees are not an option: they come with the samples
+        object.__setattr__(told, "trees_digest", digest)
+        return told
+
+    def details(self) -> Mapping[str, str]:
+        if self.trees_digest is not None:
+            return {"trees": f"given@{self.trees_digest[:8]}"}
+        try:
+            return {"trees": DEPENDENCY, **parser(DEPENDENCY).facts}
+        except MissingPartError:
+            # without the parser there are no scores of its trees, of which more would have to be said
+            return {"trees": DEPENDENCY}
+
+
+def check_use_of_trees(metrics: Iterable[Metric]) -> None:
+    """Refuse trees that no metric asked for would look at.
+
+    Raises
+    ------
+    UsageError
+        There is none that could.
+    """
+    # a formula and a combination may be made of any metrics
+    if not any(isinstance(metric, OfTrees) or metric.info.name in ("formula", "combined") for metric in metrics):
+        raise UsageError("trees were given, but no metric asked for rests on them: name one, as simple_tree_accuracy")
+
+
+def told_of_trees(metrics: Iterable[Metric], digest: str) -> tuple[Metric, ...]:
+    """Return the metrics, those that rest on trees told which were given."""
+    return tuple(metric.with_trees(digest) if isinstance(metric, OfTrees) else metric for metric in metrics)
+
+
+@dataclass(frozen=True)
+class TreeAccuracy(OfTrees):
+    """What the tree accuracies have in common.
+
+    Parameters
+    ----------
+    words
+        The normalisation: surface (default), whitespace or rouge. Trees over other tokens are carried over to these.
+    """
+
+    words: str = "surface"
+
+    def __post_init__(self) -> None:
+        splitter(self.words)
+
+    @staticmethod
+    @abstractmethod
+    def judged(compared: Operations, string_substitutions: IntArray) -> tuple[FloatArray, dict[str, FloatArray]]:
+        """Return the value of each pair, and the parts that explain it."""
+
+    def _best(self, batch: Batch) -> tuple[_Pairs, FloatArray, dict[str, FloatArray], Best]:
+        pairs = _compared(batch, self.words)
+        count = len(batch.words(self.words).pair_sample)
+        values, parts = self.judged(pairs.compared.operations, pairs.string_substitutions)
+        every = {name: _spread(column, pairs.chosen, count) for name, column in parts.items()}
+        value = _spread(values, pairs.chosen, count)
+        return pairs, value, every, best_reference(batch.words(self.words).pair_sample, value, len(batch))
+
+    def score(self, batch: Batch) -> MetricScores:
+        _, values, parts, best = self._best(batch)
+        reasons = null_reasons(batch.words(self.words))
+        owner = batch.words(self.words).pair_sample
+        for pair, reason in batch.trees(self.words, DEPENDENCY).reasons.items():
+            if best.pair[row := int(owner[pair])] < 0:
+                reasons.setdefault(row, reason)
+        for row in np.flatnonzero(best.pair < 0).tolist():
+            reasons.setdefault(row, TOO_LONG)
+        return MetricScores(self.spec, best.take(values), {name: best.take(parts[name]) for name in parts}, reasons)
+
+    def evidence(self, sample: Sample) -> TreeEvidence | None:
+        batch = Batch([sample])
+        pairs, _, parts, best = self._best(batch)
+        pair = int(best.pair[0])
+        if pair < 0:
+            return None
+        number = int(batch.words(self.words).pair_reference[pair])
+        trees = batch.trees(self.words, DEPENDENCY)
+        heads = trees.heads[trees.starts[pair] : trees.starts[pair + 1]].tolist()
+        told = {name: float(column[pair]) for name, column in parts.items()}
+        at = int(np.flatnonzero(pairs.chosen == pair)[0])
+        return explain(self.spec, told, sample, number, self.words, heads, pairs.compared, at)
+
+
+def _spread(column: FloatArray, chosen: IntArray, count: int) -> FloatArray:
+    """Values of some pairs in their places among all; NaN for the others."""
+    spread = np.full(count, np.nan)
+    spread[chosen] = column
+    return spread
+
+
+def _accuracy(counted: dict[str, FloatArray], words: IntArray) -> tuple[FloatArray, dict[str, FloatArray]]:
+    problems = np.sum(list(counted.values()), axis=0)
+    return 1.0 - problems / words, {**counted, "reference_words": words.astype(np.float64)}
+
+
+_READING = (
+    "1 is the reference's order in every treelet; each {unit} costs 1/R (R words in the reference); below 0 is "
+    "possible; trees from --trees, or the extra parse"
+)
+
+
+@dataclass(frozen=True)
+class SimpleTreeAccuracy(TreeAccuracy):
+    """1 - (I + D + S) / R, summed over treelets."""
+
+    info: ClassVar[MetricInfo] = MetricInfo(
+        name="simple_tree_accuracy",
+        meaning="1 - (insertions + deletions + substitutions) / words, over each word of the tree with its daughters",
+        reading=_READING.format(unit="word inserted, deleted or replaced in a treelet"),
+        needs=frozenset({Need.REFERENCES}),
+        low=-math.inf,
+        parts=("substitutions", "insertions", "deletions", "reference_words"),
+    )
+
+    @staticmethod
+    def judged(compared: Operations, string_substitutions: IntArray) -> tuple[FloatArray, dict[str, FloatArray]]:
+        """Count substitutions, insertions and deletions."""
+        names = ("substitutions", "insertions", "deletions")
+        counted = {name: getattr(compared, name).astype(np.float64) for name in names}
+        return _accuracy(counted, compared.reference_words)
+
+
+@dataclass(frozen=True)
+class GenerationTreeAccuracy(TreeAccuracy):
+    """1 - (M + I' + D' + S) / R, summed over treelets."""
+
+    info: ClassVar[MetricInfo] = MetricInfo(
+        name="generation_tree_accuracy",
+        meaning="as simple_tree_accuracy, but a word deleted here and inserted there in its treelet is one move",
+        reading=_READING.format(unit="word moved, inserted, deleted or replaced in a treelet"),
+        needs=frozenset({Need.REFERENCES}),
+        low=-math.inf,
+        parts=("substitutions", "moves", "insertions", "deletions", "reference_words"),
+    )
+
+    @staticmethod
+    def judged(compared: Operations, string_substitutions: IntArray) -> tuple[FloatArray, dict[str, FloatArray]]:
+        """Count substitutions, moves, and the insertions and deletions that are not part of a move."""
+        counted = {
+            "substitutions": compared.substitutions,
+            "moves": compared.moves,
+            "insertions": compared.insertions - compared.moves,
+            "deletions": compared.deletions - compared.moves,
+        }
+        return _accuracy(
+            {name: column.astype(np.float64) for name, column in counted.items()}, compared.reference_words
+        )
+
+
+class _Model(NamedTuple):
+    """The paper's regression on simple tree accuracy and the substitutions of the string alignment."""
+
+    tree_accuracy: float
+    substitution: float
+    constant: float
+    perfect: float
+
+    def judged(self, compared: Operations, substitutions: IntArray) -> tuple[FloatArray, dict[str, FloatArray]]:
+        accuracy, _ = SimpleTreeAccuracy.judged(compared, substitutions)
+        value = self.tree_accuracy * accuracy + self.substitution * substitutions + self.constant
+        parts = {"simple_tree_accuracy": accuracy, "string_substitutions": substitutions.astype(np.float64)}
+        # rounding alone can take a perfect text above 1
+        return np.minimum(value / self.perfect, 1.0), parts
+
+
+UNDERSTANDABILITY = _Model(1.3147, -0.1039, -0.4458, 0.8689)
+QUALITY = _Model(1.0192, -0.0869, -0.3553, 0.6639)
+
+_MODEL_READING = (
+    "1 is the reference itself; below 0 is possible; the coefficients are of 24 judged sentences of news, so compare "
+    "systems, not data sets; trees from --trees, or the extra parse"
+)
+_MODEL_PARTS = ("simple_tree_accuracy", "string_substitutions")
+
+
+@dataclass(frozen=True)
+class UnderstandabilityAccuracy(TreeAccuracy):
+    """How easily the sentence is understood, by simple tree accuracy and substitutions."""
+
+    info: ClassVar[MetricInfo] = MetricInfo(
+        name="understandability_accuracy",
+        meaning="how easily a sentence is understood, by its tree accuracy and its replaced words",
+        reading=_MODEL_READING,
+        needs=frozenset({Need.REFERENCES}),
+        low=-math.inf,
+        parts=_MODEL_PARTS,
+    )
+
+    @staticmethod
+    def judged(compared: Operations, string_substitutions: IntArray) -> tuple[FloatArray, dict[str, FloatArray]]:
+        """Apply the paper's model of understanding."""
+        return UNDERSTANDABILITY.judged(compared, string_substitutions)
+
+
+@dataclass(frozen=True)
+class QualityAccuracy(TreeAccuracy):
+    """How well the sentence is written, by simple tree accuracy and substitutions."""
+
+    info: ClassVar[MetricInfo] = MetricInfo(
+        name="quality_accuracy",
+        meaning="how well a sentence is written, by its tree accuracy and its replaced words",
+        reading=_MODEL_READING,
+        needs=frozenset({Need.REFERENCES}),
+        low=-math.inf,
+        parts=_MODEL_PARTS,
+    )
+
+    @staticmethod
+    def judged(compared: Operations, string_substitutions: IntArray) -> tuple[FloatArray, dict[str, FloatArray]]:
+        """Apply the paper's model of quality."""
+        return QUALITY.judged(compared, string_substitutions)

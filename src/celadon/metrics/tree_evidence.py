@@ -1,0 +1,187 @@
+"""Why a text has its tree accuracy: the tree of its reference, and the treelets that went wrong."""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+
+from celadon.core import Evidence, Sample, Span
+from celadon.text.treelets import Compared
+from celadon.text.words import located_words
+
+ROOTS = -1
+"""Stands for the head of a treelet of several roots."""
+
+
+class WrongTreelet(NamedTuple):
+    """A treelet that is not as in the reference: words are told by their numbers in the reference.
+
+    Attributes
+    ----------
+    head
+        The treelet's word; ``ROOTS`` for that of several roots.
+    expected
+        Its words as the reference has them.
+    found
+        Those that the text has, in its order.
+    moved
+        The fewest of these that would have to be moved; of several choices, always the same.
+    note
+        What it takes to mend it.
+    """
+
+    head: int
+    expected: tuple[int, ...]
+    found: tuple[int, ...]
+    moved: tuple[int, ...]
+    note: str
+
+
+@dataclass(frozen=True)
+class TreeEvidence(Evidence):
+    """Treelets: ``text_spans`` are the words that no treelet has, ``reference_spans`` those missing or moved.
+
+    Attributes
+    ----------
+    words
+        The words of the reference.
+    heads
+        The number of each word's head; -1 for a root.
+    place
+        The number of each word in the text; -1 where the text lacks it.
+    text_words
+        The words of the text.
+    treelets
+        The treelets that went wrong.
+    """
+
+    words: tuple[str, ...] = ()
+    heads: tuple[int, ...] = ()
+    place: tuple[int, ...] = ()
+    text_words: tuple[str, ...] = ()
+    treelets: tuple[WrongTreelet, ...] = ()
+
+
+def explain(
+    metric: str,
+    told: Mapping[str, float],
+    sample: Sample,
+    reference: int,
+    normalisation: str,
+    heads: Sequence[int],
+    compared: Compared,
+    pair: int,
+) -> TreeEvidence:
+    """Show why one pair has its value.
+
+    Parameters
+    ----------
+    metric
+        The metric as it was asked for.
+    told
+        Its parts.
+    sample
+        The text with its references.
+    reference
+        The number of the reference.
+    normalisation
+        Of the words.
+    heads
+        Of the reference's words.
+    compared
+        What came of comparing.
+    pair
+        Which of its pairs it is.
+    """
+    text = located_words(sample.text, normalisation)
+    words = located_words(sample.references[reference], normalisation)
+    begin = int(compared.operations.reference_words[:pair].sum())
+    place = tuple(compared.place[begin : begin + len(words)].tolist())
+    mended = _mended(compared, pair, moves="moves" in told)
+    every = _treelets(heads)
+    wrong = tuple(
+        treelet
+        for head, members in sorted(every.items())
+        if (treelet := _wrong(head, members, place, mended.get(head))) is not None
+    )
+    moved = {word for treelet in wrong for word in treelet.moved}
+    paired = set(place)
+    parts = ", ".join(f"{name.replace('_', ' ')} {value:.4g}" for name, value in told.items())
+    return TreeEvidence(
+        metric,
+        f"{parts}; {len(wrong)} of {len(every)} treelets went wrong",
+        tuple(Span(w.start, w.end, "insertion") for at, w in enumerate(text) if at not in paired),
+        reference,
+        tuple(
+            Span(w.start, w.end, "deletion" if place[at] < 0 else "move")
+            for at, w in enumerate(words)
+            if place[at] < 0 or at in moved
+        ),
+        words=tuple(word.form for word in words),
+        heads=tuple(heads),
+        place=place,
+        text_words=tuple(word.form for word in text),
+        treelets=wrong,
+    )
+
+
+def _mended(compared: Compared, pair: int, *, moves: bool) -> dict[int, dict[str, int]]:
+    """For each head of a reordered treelet, how many operations of each kind it takes; moves may be one of them."""
+    wrong = compared.wrong
+    found = {}
+    for at in np.flatnonzero(wrong.pair == pair).tolist():
+        moved = int(wrong.operations.moves[at]) if moves else 0
+        found[int(wrong.head[at])] = {
+            "moves": moved,
+            "substitutions": int(wrong.operations.substitutions[at]),
+            "insertions": int(wrong.operations.insertions[at]) - moved,
+            "deletions": int(wrong.operations.deletions[at]) - moved,
+        }
+    return found
+
+
+def _treelets(heads: Sequence[int]) -> dict[int, list[int]]:
+    """The words of each treelet, in their order."""
+    found: dict[int, list[int]] = {}
+    for word, head in enumerate(heads):
+        found.setdefault(head, [head] if head >= 0 else []).append(word)
+    if len(found.get(ROOTS, [])) == 1 and len(heads) > 1:
+        del found[ROOTS]
+    return {head: sorted(members) for head, members in found.items()}
+
+
+def _wrong(
+    head: int, members: Sequence[int], place: Sequence[int], mended: dict[str, int] | None
+) -> WrongTreelet | None:
+    """The treelet, where words of it are missing or stand in another order."""
+    missing = sum(place[word] < 0 for word in members)
+    counts = dict(mended or {})
+    if missing:
+        counts["deletions"] = counts.get("deletions", 0) + missing
+    note = ", ".join(f"{name} {count}" for name, count in counts.items() if count)
+    if not note:
+        return None
+    there = sorted((word for word in members if place[word] >= 0), key=lambda word: place[word])
+    kept = set(_longest_rise(there))
+    return WrongTreelet(head, tuple(members), tuple(there), tuple(word for word in there if word not in kept), note)
+
+
+def _longest_rise(numbers: Sequence[int]) -> list[int]:
+    """The longest selection of numbers that rises; of several one with high numbers at its end."""
+    # from the end, where numbers must fall: for each length so far the selection that leaves the most room below
+    firsts: list[int] = []
+    after: dict[int, int | None] = {}
+    for number in reversed(numbers):
+        at = bisect_left(firsts, -number)
+        after[number] = -firsts[at - 1] if at else None
+        firsts[at : at + 1] = [-number]
+    chosen: list[int] = []
+    rising = -firsts[-1] if firsts else None
+    while rising is not None:
+        chosen.append(rising)
+        rising = after[rising]
+    return chosen

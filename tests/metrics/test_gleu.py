@@ -1,0 +1,218 @@
+"""GLEU: parts that add up, real sentences above scrambled ones, reasons, evidence, and its file of weights."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from lxml import html as lxml_html
+
+from celadon.batch import Batch
+from celadon.cli import main
+from celadon.core import CeladonError, InputError, Metric, MetricScores, Sample
+from celadon.metrics.gleu import Gleu, GleuPlus
+from celadon.metrics.gleu_evidence import GleuEvidence
+from celadon.metrics.gleu_features import repeated_share, unknown_share
+from celadon.metrics.gleu_weights import FEATURES_OF, FORMAT, GleuWeights, Term, weights_of
+from celadon.parsing.brackets import parse_trees
+from celadon.parsing.loading import forget, open_parser, parser, share_parser
+from celadon.train.gleu import BAD, GOOD
+from tests.parsing.small_dependencies import make_dependencies, share_parsers
+from tests.report.news import report
+
+REAL = "The committee approved the new budget after a long debate."
+SCRAMBLED = "Debate the long a budget after new the approved committee."
+
+
+@pytest.fixture(scope="module")
+def parsers(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """Link Grammar and the chart parser as they are, and a dependency parser to which all decisions are alike."""
+    share_parsers(make_dependencies(tmp_path_factory.mktemp("dependencies") / "alike"))
+    yield
+    forget()
+
+
+def scored(metric: Metric, *texts: str) -> MetricScores:
+    return metric.score(Batch([Sample(text) for text in texts]))
+
+
+@pytest.mark.usefixtures("parsers")
+class TestWithParsers:
+    @pytest.mark.parametrize("metric", [Gleu(), GleuPlus()], ids=["gleu", "gleu_plus"])
+    def test_a_sentence_is_above_its_scramble_and_the_parts_add_up(self, metric: Gleu | GleuPlus) -> None:
+        found = scored(metric, REAL, SCRAMBLED, f"{REAL} {SCRAMBLED}")
+        assert found.values[0] > found.values[1]
+        added = sum(found.parts[f"from_{name}"] for name in FEATURES_OF[metric.info.name])
+        np.testing.assert_allclose(metric.used_weights().bias + added, found.values)
+        assert found.values[2] == pytest.approx((found.values[0] + found.values[1]) / 2)
+        assert found.parts["worst"][2] == pytest.approx(found.values[1])
+        assert found.parts["sentences"].tolist() == [1, 1, 2]
+
+    def test_the_features_are_what_the_parsers_say(self) -> None:
+        found = scored(Gleu(), SCRAMBLED)
+        terms = weights_of("gleu").terms
+        chart, link, dependency = (parser(name).parse([SCRAMBLED])[0] for name in ("chart", "link-grammar", "spacy-sm"))
+        wanted = {
+            "logprob": 1 - chart.logprob / len(chart.words) / terms["logprob"].normaliser,
+            "fragments": dependency.fragments / terms["fragments"].normaliser,
+            "confidence": 1 - dependency.confidence / terms["confidence"].normaliser,
+            "nulls": link.null_count / link.length,
+            "invalid": (link.examined - link.valid) / link.examined,
+        }
+        assert {name: float(found.parts[name][0]) for name in wanted} == pytest.approx(wanted)
+
+    def test_a_text_with_a_sentence_that_cannot_be_parsed_has_a_reason(self) -> None:
+        long = " ".join(["word"] * 300) + "."
+        found = scored(Gleu(), f"{REAL} {long}", REAL, "今天天气很好我们一起去散步吧。", "")
+        assert [math.isnan(value) for value in found.values] == [True, False, True, True]
+        assert "sentence 2" in found.reasons[0]
+        assert "too many words" in found.reasons[0]
+        assert "script" in found.reasons[2]
+        assert found.reasons[3] == "the text has no words"
+        assert Gleu().evidence(Sample(f"{REAL} {long}")) is None
+
+    def test_the_evidence_has_unused_words_and_a_tree_of_every_sentence(self) -> None:
+        text = f"{REAL} {SCRAMBLED}"
+        shown = Gleu().evidence(Sample(text))
+        assert isinstance(shown, GleuEvidence)
+        assert [text[span.start : span.end] for span in shown.sentences] == [REAL, SCRAMBLED]
+        assert [span.label for span in shown.sentences] == ["sentence", "worst"]
+        link = parser("link-grammar").parse([SCRAMBLED])[0]
+        unused = [SCRAMBLED[slice(*link.words[at])] for at in link.unused]
+        assert [text[span.start : span.end] for span in shown.text_spans] == unused
+        for tree, sentence in zip(shown.trees, (REAL, SCRAMBLED), strict=True):
+            assert "".join(next(parse_trees(tree)).words()) == sentence.replace(" ", "")
+
+    def test_explaining_parses_no_sentence_twice(self) -> None:
+        asked: list[str] = []
+
+        class Counting:
+            name, facts = "link-grammar", parser("link-grammar").facts
+
+            def parse(self, sentences: Sequence[str]) -> list[Any]:
+                asked.extend(sentences)
+                return list(known.parse(sentences))
+
+        known = parser("link-grammar")
+        share_parser("link-grammar", Counting())
+        try:
+            first = scored(Gleu(), REAL)
+            assert scored(Gleu(), REAL).values.tolist() == first.values.tolist()
+            assert asked == [REAL, REAL]  # scores are never made from what was parsed before
+            shown = Gleu().evidence(Sample(REAL))
+            assert shown is not None
+            assert shown.values == pytest.approx(first.values.tolist())
+            assert asked == [REAL, REAL]
+        finally:
+            share_parser("link-grammar", known)
+
+    def test_many_texts_are_explained_as_each_alone(self) -> None:
+        texts = [f"{REAL} {SCRAMBLED}", "今天天气很好我们一起去散步吧。", SCRAMBLED]
+        together = Gleu().evidences(Batch([Sample(text) for text in texts]))
+        assert together == [Gleu().evidence(Sample(text)) for text in texts]
+        assert together[1] is None
+
+    def test_explain_shows_words_fragments_and_trees(self, capsys: pytest.CaptureFixture[str]) -> None:
+        assert main(["explain", "-m", "gleu", f"{REAL} {SCRAMBLED}"]) == 0
+        shown = " ".join(capsys.readouterr().out.split())
+        link = parser("link-grammar").parse([SCRAMBLED])[0]
+        unused = [SCRAMBLED[slice(*link.words[at])] for at in link.unused]
+        assert unused
+        assert f"no linkage could use: {', '.join(unused)}" in shown
+        assert all(f"[{word}]" in shown for word in unused)
+        assert f"tree: {parser('chart').parse([REAL])[0].tree}" in shown
+        # to this parser, which has learnt nothing, every word is a tree of its own
+        assert f"fragments: {' | '.join(SCRAMBLED.removesuffix('.').split())} | ." in shown
+        assert "(worst)" in shown
+
+    def test_the_report_shows_words_fragments_and_trees(self) -> None:
+        text = f"{REAL} {SCRAMBLED} <b>"
+        page = lxml_html.fromstring(report([Sample(text), Sample("今天天气很好我们一起去散步吧。")], [Gleu()]))
+        evidence = Gleu().evidence(Sample(text))
+        assert evidence is not None
+        rows = page.xpath('//section[@id="texts"]//tbody')
+        assert [code.text for code in rows[0].xpath(".//code")] == list(evidence.trees)
+        dotted = rows[0].xpath('.//span[@class="o"]')
+        assert [mark.text for mark in dotted] == [text[span.start : span.end] for span in evidence.text_spans]
+        told = rows[0].text_content()
+        assert all(span.note in told for span in evidence.sentences)
+        assert "fragments: 1 Debate" in told
+        assert not rows[1].xpath(".//code")
+        assert len(page.xpath('//section[@id="texts"]/div[@class="legend"]')) == 1
+
+
+def test_the_score_is_the_side_of_the_hyperplane() -> None:
+    weights = GleuWeights({"logprob": Term(-10.0, 0.5, 4.0), "nulls": Term(1.0, 0.1, -2.0)}, bias=0.25)
+    raw = {"logprob": np.array([-2.0, -8.0]), "nulls": np.array([0.0, 0.3])}
+    values = weights.scores(weights.contributions(weights.normalised(raw)))
+    wanted = [0.25 + 4 * (0.8 - 0.5) - 2 * (0 - 0.1), 0.25 + 4 * (0.2 - 0.5) - 2 * (0.3 - 0.1)]
+    np.testing.assert_allclose(values, wanted)
+
+
+def content(**change: Any) -> dict[str, Any]:
+    features = {name: {"normaliser": 1.0, "centre": 0.0, "weight": 1.0} for name in FEATURES_OF["gleu"]}
+    return {"format": FORMAT, "metric": "gleu", "bias": 0.0, "features": features, **change}
+
+
+@pytest.mark.parametrize(
+    ("changed", "told"),
+    [
+        (content(format="other"), "is not of the format"),
+        (content(metric="gleu_plus"), "the weights of 'gleu_plus', not of gleu"),
+        (content(features=[]), "no object features"),
+        (content(features={}), r"no object features\.logprob"),
+        (content(bias="much"), "bias must be a number"),
+        (content(features={**content()["features"], "nulls": {"normaliser": 0, "centre": 0, "weight": 1}}), "not be 0"),
+    ],
+    ids=["format", "metric", "features", "feature", "bias", "normaliser"],
+)
+def test_bad_weights_are_told(tmp_path: Path, changed: dict[str, Any], told: str) -> None:
+    path = tmp_path / "weights.json"
+    path.write_text(json.dumps(changed))
+    with pytest.raises(InputError, match=rf"weights\.json: .*{told}"):
+        Gleu(weights=str(path))
+
+
+def test_an_unknown_parser_is_told() -> None:
+    with pytest.raises(CeladonError, match="known: link-grammar, chart, spacy-sm"):
+        open_parser("other")
+
+
+@pytest.mark.parametrize(
+    ("sentence", "wanted"),
+    [
+        ("The committee approved the new budget .", 0.0),
+        ("The committee aproved the new bugdet .", 2 / 7),
+        # names and numbers are not looked up
+        ("Zyrtvex approved 3.5 budgets in Qqwzt .", 0.0),
+        ("...", 0.0),
+    ],
+)
+def test_the_share_of_words_that_the_dictionary_does_not_have(sentence: str, wanted: float) -> None:
+    assert unknown_share(sentence) == pytest.approx(wanted)
+
+
+@pytest.mark.parametrize(
+    ("sentence", "wanted"),
+    [
+        ("The the old mill burned down.", 1 / 6),
+        ("He lives north of the town of the town.", 3 / 9),
+        # what does not come again at once is not repeated
+        ("The cat saw the dog and the bird.", 0.0),
+        ("", 0.0),
+    ],
+)
+def test_the_share_of_words_that_come_again_at_once(sentence: str, wanted: float) -> None:
+    assert repeated_share(sentence) == pytest.approx(wanted)
+
+
+@pytest.mark.parametrize("metric", ["gleu", "gleu_plus"])
+def test_no_fault_speaks_for_a_sentence(metric: str) -> None:
+    terms = weights_of(metric).terms
+    assert all(terms[name].weight <= 0 for name in BAD if name in terms)
+    assert all(terms[name].weight >= 0 for name in GOOD if name in terms)
