@@ -8,7 +8,7 @@ test: setup check
 setup:
 	./celadon --version
 	@# 3: Debian packages cannot be installed here; what needs them is then skipped, loudly, or fails where CI=true
-	./celadon install pandas wordnet hf ngram train parse test || [ $$? -eq 3 ]
+	./celadon install pandas wordnet hf ngram train parse serve test || [ $$? -eq 3 ]
 
 check:
 	$(PYTHON) -m ruff format --check .

@@ -18,6 +18,7 @@ COMMANDS = {
     "score": "score files of texts: a table per system, a file of scores, an HTML report",
     "explain": 'what made the score of one text: celadon explain "text" --reference "..."',
     "meta": "how far metrics can be trusted: compare their scores with human ratings",
+    "judge": "ask people how well texts read: an experiment on web pages, from a file of texts to a table",
     "models": "the models that metrics use: list, fetch, show, import, remove",
     "train": "train a language model or a combination of metrics on your own data",
     "synth": "make texts of graded fluency from a corpus, to test metrics with or to train them on",

@@ -15,7 +15,7 @@ from pathlib import Path
 DEBIAN = {
     "wordnet": ("wordnet-base",),
     "parse": ("liblink-grammar5",),
-    "test": ("chromium", "wordnet-base", "link-grammar", "liblink-grammar5"),
+    "test": ("chromium", "postgresql", "wordnet-base", "link-grammar", "liblink-grammar5"),
 }
 
 # Extras with a Python package that is compiled where it is installed

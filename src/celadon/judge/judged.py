@@ -1,0 +1,90 @@
+"""The answers as matrices: for each question what every person said of every unit, as given and made comparable."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from functools import lru_cache
+from typing import NamedTuple
+
+import numpy as np
+
+from celadon.batch import Batch
+from celadon.core import FloatArray, Sample
+from celadon.judge.assignment import TRIAL
+from celadon.judge.experiment import Experiment
+from celadon.judge.store import KeptPage, Rating
+from celadon.meta.raters import normalise, z_scores
+from celadon.metrics.registry import load
+
+HTER = "hter"
+"""What the answers of the design postedit are turned into: edits per word of the repaired text."""
+
+_NORMALISED = {"likert": "z", "duc": "z", "magnitude": "magnitude", "pairwise": "none", "postedit": "none"}
+
+
+class Judged(NamedTuple):
+    """One question's answers, units x people, NaN where a person was not asked.
+
+    ``normalised`` is what is compared with metrics: z per person for scales, 0..1 for magnitudes, else as given.
+    """
+
+    units: tuple[str, ...]
+    people: tuple[str, ...]
+    given: FloatArray
+    normalised: FloatArray
+    z: FloatArray
+
+
+class Repair(NamedTuple):
+    """How much of a text a person changed."""
+
+    hter: float
+    edits: float
+
+
+def trial_ratings(ratings: Sequence[Rating], ways: Mapping[str, Sequence[KeptPage]]) -> list[Rating]:
+    """The answers about items, without those of practice and of checks."""
+    trials = {(person, kept.position) for person, way in ways.items() for kept in way if kept.page.kind == TRIAL}
+    return [rating for rating in ratings if (rating.participant, rating.position) in trials]
+
+
+def judged(experiment: Experiment, ratings: Sequence[Rating], *, without: Collection[str] = ()) -> dict[str, Judged]:
+    """The matrices of all questions, from answers about items.
+
+    Parameters
+    ----------
+    experiment
+        What was asked.
+    ratings
+        What was said.
+    without
+        People who are left out.
+    """
+    kept = [rating for rating in ratings if rating.participant not in without]
+    people = tuple(dict.fromkeys(rating.participant for rating in kept))
+    units = tuple(dict.fromkeys(rating.unit for rating in kept))
+    rows, columns = ({name: at for at, name in enumerate(names)} for names in (units, people))
+    found = {}
+    for question in experiment.config.questions:
+        given = np.full((len(units), len(people)), np.nan)
+        for rating in kept:
+            if rating.question == question.name:
+                given[rows[rating.unit], columns[rating.participant]] = value_of(experiment, rating)
+        name = HTER if question.kind == "text" else question.name
+        comparable = normalise(given, _NORMALISED[experiment.config.design])
+        found[name] = Judged(units, people, given, comparable, z_scores(given))
+    return found
+
+
+def value_of(experiment: Experiment, rating: Rating) -> float:
+    """An answer as a number."""
+    if rating.answer.number is not None:
+        return rating.answer.number
+    return repair(experiment.by_key[rating.unit].text, rating.answer.text or "").hter
+
+
+@lru_cache(maxsize=10_000)
+def repair(before: str, after: str) -> Repair:
+    """The translation edit rate of a text against its own repair (HTER), as a share, and the number of edits."""
+    scores = load("ter[case_sensitive=true]").score(Batch((Sample(before, references=(after,)),)))
+    return Repair(float(scores.values[0]) / 100.0, float(scores.parts["edits"][0]))
