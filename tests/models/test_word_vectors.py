@@ -126,7 +126,7 @@ class TestDistance:
         assert movers_distance(many, left, self.vectors) == 0.0
 
     def test_pot_on_the_whole_matrix_says_the_same(self) -> None:
-        from celadon.models.word_mover import _network_simplex
+        from celadon.text.transport import _network_simplex
 
         _network_simplex()  # loads POT without torch
         import ot

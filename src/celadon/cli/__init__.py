@@ -22,6 +22,7 @@ COMMANDS = {
     "models": "the models that metrics use: list, fetch, show, import, remove",
     "train": "train a language model or a combination of metrics on your own data",
     "synth": "make texts of graded fluency from a corpus, to test metrics with or to train them on",
+    "realize": "turn unordered dependency trees into sentences (FERGUS)",
     "metrics": "list every metric: what it needs, its range, direction, meaning, how to read a value",
     "install": "add an extra to this environment, with the Debian packages it needs where that is allowed",
 }

@@ -60,6 +60,10 @@ _OURS = {
     "gruen.coherence": "gruen.coherence:GruenCoherence",
     "gleu": "gleu:Gleu",
     "gleu_plus": "gleu:GleuPlus",
+    "wmd": "movers:Wmd",
+    "smd": "movers:Smd",
+    "s_wmd": "movers:SWmd",
+    "vecsim": "vecsim:Vecsim",
     "formula": "formula:Formula",
     "combined": "combined:Combined",
 }

@@ -2,7 +2,7 @@
 
 A sentence is its content words, each with its share of them: stop words, and words without a vector, are left out.
 Moving a share from one word to another costs the Euclidean distance of their vectors, which have length 1; the distance
-of two sentences is the least that moving all of it can cost. It is found exactly, by POT's network simplex.
+of two sentences is the least that moving all of it can cost (:mod:`celadon.text.transport`).
 
 Words that stand for unrelated things have vectors at right angles, the square root of 2 apart, so that::
 
@@ -14,18 +14,15 @@ is 1 for equal words and 0 where nothing in the one sentence has to do with anyt
 from __future__ import annotations
 
 import math
-import os
-import sys
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
-from functools import cache
+from collections.abc import Mapping, Sequence
 from itertools import chain
-from typing import Any
 
 import numpy as np
 
 from celadon.core import FloatArray
 from celadon.models.word_vectors import Rows, WordVectors
+from celadon.text.transport import Bags, mover_distances
 from celadon.text.words import splitter
 
 STOP_WORDS = frozenset(
@@ -54,8 +51,6 @@ STOP_WORDS = frozenset(
 
 MOST_WORDS = 2_000
 """A sentence with more different content words is not compared: it is none, and the cost of the exact way explodes."""
-
-_ARRAYS = {"pytorch": "torch", "jax": "jax", "cupy": "cupy", "tensorflow": "tensorflow"}
 
 FARTHEST = math.sqrt(2.0)
 """The distance of vectors at right angles."""
@@ -87,13 +82,15 @@ def similarities(pairs: Sequence[tuple[str, str]], vectors: WordVectors) -> Floa
     # in the order of the alphabet, so that the words of a pair have one order, whatever words other pairs have
     words = sorted(set(chain.from_iterable(content.values())))
     numbers = {word: number for number, word in enumerate(words)}
-    rows = vectors.lookup(words).vectors
+    rows = vectors.take(vectors.numbers(words))
     bags = {sentence: Counter(numbers[word] for word in found) for sentence, found in content.items()}
-    compared = dict.fromkeys(pairs, math.nan)
-    for left, right in compared:
-        if all(0 < len(bags[sentence]) <= MOST_WORDS for sentence in (left, right)):
-            compared[left, right] = similarity(movers_distance(bags[left], bags[right], rows))
-    return np.array([compared[pair] for pair in pairs], dtype=np.float64)
+    usable = {sentence: bag for sentence, bag in bags.items() if 0 < len(bag) <= MOST_WORDS}
+    at = {sentence: number for number, sentence in enumerate(usable)}
+    compared = [pair for pair in dict.fromkeys(pairs) if pair[0] in at and pair[1] in at]
+    left, right = (np.array([at[pair[side]] for pair in compared], dtype=np.int64) for side in (0, 1))
+    distances = mover_distances(bags_of(list(usable.values())), left, right, rows).tolist()
+    found = {pair: similarity(distance) for pair, distance in zip(compared, distances, strict=True)}
+    return np.array([found.get(pair, math.nan) for pair in pairs], dtype=np.float64)
 
 
 def movers_distance(left: Mapping[int, int], right: Mapping[int, int], vectors: Rows) -> float:
@@ -104,44 +101,17 @@ def movers_distance(left: Mapping[int, int], right: Mapping[int, int], vectors: 
     left, right
         How often each word is there, by the number of its row; neither may be empty.
     vectors
-        A vector of length 1 in each row.
+        A vector in each row.
     """
-    # What both sides have of a word stays where it is: no way round is shorter than not moving at all. In whole numbers
-    # (of shares of both lengths) it is exact what is left.
-    in_left, in_right = sum(left.values()), sum(right.values())
-    surplus = {word: count * in_right for word, count in left.items()}
-    for word, count in right.items():
-        surplus[word] = surplus.get(word, 0) - count * in_left
-    sources = sorted(word for word, much in surplus.items() if much > 0)
-    targets = sorted(word for word, much in surplus.items() if much < 0)
-    if not sources:
-        return 0.0
-    supply = np.array([surplus[word] for word in sources], dtype=np.float64)
-    demand = np.array([-surplus[word] for word in targets], dtype=np.float64)
-    cosines = vectors[sources].astype(np.float64) @ vectors[targets].T.astype(np.float64)
-    costs = np.sqrt(np.maximum(2.0 - 2.0 * cosines, 0.0))
-    return _least_cost(supply, demand, costs) / (in_left * in_right)
+    bags = bags_of([left, right])
+    return float(mover_distances(bags, np.array([0]), np.array([1]), np.asarray(vectors, dtype=np.float64))[0])
 
 
-def _least_cost(supply: FloatArray, demand: FloatArray, costs: FloatArray) -> float:
-    if len(supply) == 1:
-        return float((costs[0] * demand).sum())
-    if len(demand) == 1:
-        return float((costs[:, 0] * supply).sum())
-    plan = _network_simplex()(supply, demand, costs, center_dual=False, check_marginals=False)
-    return float((plan * costs).sum())
-
-
-@cache
-def _network_simplex() -> Callable[..., Any]:
-    """POT's solver; POT would load every library of arrays there is, for seconds: not those that nobody here uses."""
-    unused = {f"POT_BACKEND_DISABLE_{name.upper()}" for name in _ARRAYS if _ARRAYS[name] not in sys.modules}
-    unused -= set(os.environ)
-    os.environ.update(dict.fromkeys(unused, "1"))
-    try:
-        from ot.lp import emd
-    finally:
-        for switch in unused:
-            os.environ.pop(switch, None)
-    solve: Callable[..., Any] = emd
-    return solve
+def bags_of(counts: Sequence[Mapping[int, int]]) -> Bags:
+    """Return bags of words from how often each word is there."""
+    sizes = [len(bag) for bag in counts]
+    items = np.fromiter(chain.from_iterable(counts), np.int64, sum(sizes))
+    much = np.fromiter(chain.from_iterable(bag.values() for bag in counts), np.float64, sum(sizes))
+    # equal shares are equal to the last bit, however often everything is there
+    shares = much / np.repeat([sum(bag.values()) for bag in counts], sizes)
+    return Bags(items, shares, np.concatenate([[0], np.cumsum(sizes, dtype=np.int64)]))

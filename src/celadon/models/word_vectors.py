@@ -1,8 +1,8 @@
-"""Static word vectors: folders that this project trains (``celadon-vectors/1``).
+"""Static word vectors: folders that this project trains (``celadon-vectors/1``), and files of others.
 
 A folder has ``model.json``, ``words.txt`` (a word a line, as the normalisation named in ``model.json`` makes them) and
 ``vectors.npy``: a row of 8-bit numbers for each word. Only the directions of vectors are kept; they come back with
-length 1.
+length 1. Vectors of others, as GloVe's, are read by :mod:`celadon.models.vector_files`.
 """
 
 from __future__ import annotations
@@ -13,14 +13,15 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import repeat
 from pathlib import Path
 from threading import RLock
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 import numpy.typing as npt
 
-from celadon.core import InputError
+from celadon.core import FloatArray, InputError, IntArray
 from celadon.models.store import folder_of
 from celadon.models.store.places import expanded, is_path
 from celadon.text.words import NORMALISATIONS
@@ -31,6 +32,19 @@ BUILTIN = "builtin"
 
 
 Rows = npt.NDArray[np.float32]
+
+
+class StoredRows(Protocol):
+    """Where vectors lie: an array, or a file that is read where it is asked for."""
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """The number of vectors and their length."""
+        ...
+
+    def __getitem__(self, numbers: IntArray) -> npt.NDArray[Any]:
+        """Return the vectors of these numbers, whole numbers or not."""
+        ...
 
 
 class FoundVectors(NamedTuple):
@@ -53,7 +67,7 @@ class WordVectors:
     words
         The words, most frequent first.
     rows
-        Their directions as 8-bit numbers, memory-mapped.
+        Their vectors: 8-bit numbers that are only directions, memory-mapped, or any others.
     normalisation
         How texts are split into these words (:mod:`celadon.text.words`).
     scripts
@@ -61,15 +75,19 @@ class WordVectors:
     threshold
         The Word Mover's similarity below which two adjacent sentences hardly belong together, fitted when these vectors
         were trained; None where that was not done.
+    cased
+        Whether some words have capital letters, so that a word is looked for as it is written before it is looked for
+        in lower case.
     """
 
     name: str
     digest: str
     words: tuple[str, ...]
-    rows: npt.NDArray[np.int8]
+    rows: StoredRows
     normalisation: str
     scripts: tuple[str, ...]
     threshold: float | None
+    cased: bool = False
 
     @classmethod
     def open(cls, folder: Path, name: str) -> WordVectors:
@@ -98,21 +116,30 @@ class WordVectors:
     def __contains__(self, word: str) -> bool:
         return word in self._numbers
 
+    def numbers(self, words: Sequence[str]) -> IntArray:
+        """Return the number of each word's row, -1 of a word without."""
+        return np.fromiter(map(self._numbers.get, words, repeat(-1)), np.int64, len(words))
+
+    def take(self, numbers: IntArray, *, unit: bool = True) -> FloatArray:
+        """Return the vectors at these numbers: each of length 1, or as it lies there."""
+        rows = self.rows[numbers]
+        return unit_rows(rows) if unit else np.asarray(rows, dtype=np.float64)
+
     def lookup(self, words: Sequence[str]) -> FoundVectors:
         """Return the vectors of words, each of length 1."""
-        numbers = np.fromiter((self._numbers.get(word, -1) for word in words), np.int64, len(words))
+        numbers = self.numbers(words)
         known = numbers >= 0
         vectors = np.zeros((len(words), self.size), dtype=np.float32)
-        vectors[known] = unit_rows(self.rows[numbers[known]])
+        vectors[known] = self.take(numbers[known])
         return FoundVectors(vectors, known)
 
 
-def unit_rows(rows: npt.NDArray[np.int8]) -> Rows:
-    """Return rows of 8-bit numbers as vectors of length 1; a row of zeros stays one."""
-    whole = rows.astype(np.int32)
+def unit_rows(rows: npt.NDArray[Any]) -> FloatArray:
+    """Return rows as vectors of length 1; a row of zeros stays one."""
     # a sum of whole numbers is the same in any order, so that a vector does not depend on what is looked up with it
+    whole: npt.NDArray[Any] = rows.astype(np.int32 if rows.dtype == np.int8 else np.float64)
     lengths = np.sqrt((whole * whole).sum(axis=1, keepdims=True))
-    return np.asarray(whole / np.maximum(lengths, 1.0), dtype=np.float32)
+    return np.asarray(whole / np.where(lengths > 0, lengths, 1.0), dtype=np.float64)
 
 
 _lock = RLock()
@@ -125,7 +152,8 @@ def word_vectors(name: str = BUILTIN) -> WordVectors:
     Parameters
     ----------
     name
-        ``builtin``, those that come with the package; or the folder of others, made by ``celadon train vectors``.
+        ``builtin``, those that come with the package; ``glove``; the folder of others, made by ``celadon train
+        vectors``; or a file of vectors as :func:`celadon.models.vector_files.open_vectors` takes it.
 
     Raises
     ------
@@ -140,8 +168,12 @@ def word_vectors(name: str = BUILTIN) -> WordVectors:
 
 
 def _open(name: str) -> WordVectors:
-    # other kinds, as text files of GloVe or word2vec, are to be told apart here
-    return WordVectors.open(folder_of(f"{BUILTIN}-vectors" if name == BUILTIN else name).absolute(), name)
+    from celadon.models.vector_files import is_vector_file, is_vector_folder, open_vectors
+
+    if is_vector_file(name):
+        return open_vectors(expanded(name).absolute(), name)
+    folder = folder_of(f"{BUILTIN}-vectors" if name == BUILTIN else name).absolute()
+    return open_vectors(folder, name) if is_vector_folder(folder) else WordVectors.open(folder, name)
 
 
 def forget() -> None:

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import NamedTuple, Protocol
 
 import numpy as np
 import numpy.typing as npt
 
 from celadon.core import FloatArray
+
+_KEPT = 50_000
 
 Numbers = npt.NDArray[np.int32]
 
@@ -93,6 +97,31 @@ class Lexicon(Protocol):
     def taggings(self, words: Sequence[str]) -> list[Tagging]:
         """Return what each word of a sentence may be; every word may be something."""
         ...
+
+
+class RememberingLexicon(ABC):
+    """A lexicon that works out what a word may be only once."""
+
+    @abstractmethod
+    def tagging(self, word: str, first: bool) -> Tagging:
+        """Return what a word may be, where it stands first in its sentence or elsewhere."""
+
+    def taggings(self, words: Sequence[str]) -> list[Tagging]:
+        """Return what each word of a sentence may be."""
+        return [self._remembered(word, at == 0) for at, word in enumerate(words)]
+
+    @cached_property
+    def _known(self) -> dict[tuple[str, bool], Tagging]:
+        return {}
+
+    def _remembered(self, word: str, first: bool) -> Tagging:
+        found = self._known.get((word, first))
+        if found is None:
+            found = self.tagging(word, first)
+            if len(self._known) >= _KEPT:
+                self._known.clear()
+            self._known[word, first] = found
+        return found
 
 
 @dataclass(frozen=True, eq=False)

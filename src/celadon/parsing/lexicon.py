@@ -20,7 +20,7 @@ from functools import cached_property
 import numpy as np
 
 from celadon.core import FloatArray, IntArray
-from celadon.parsing.grammar import Numbers, Tagging
+from celadon.parsing.grammar import Numbers, RememberingLexicon, Tagging
 
 FREQUENT = 100
 """A word seen so often is taken to have no tags but those it was seen with."""
@@ -36,7 +36,6 @@ LEAST = 1e-5
 _SHAPES = ("9", "9a", ".", "a", "AA", "^A", "A")
 _LONGEST_ENDING = 3
 _NUMBER = re.compile(r"[\d.,:/-]*\d[\d.,:/-]*")
-_KEPT = 50_000
 
 
 def shapes(word: str, first: bool) -> Iterator[str]:
@@ -115,7 +114,7 @@ class CountTable:
 
 
 @dataclass(eq=False)
-class CountedLexicon:
+class CountedLexicon(RememberingLexicon):
     """The lexicon of a grammar that was counted on a treebank.
 
     Attributes
@@ -134,9 +133,6 @@ class CountedLexicon:
     bases: IntArray
     words: CountTable
     looks: CountTable
-
-    def __post_init__(self) -> None:
-        self._known: dict[tuple[str, bool], Tagging] = {}
 
     @cached_property
     def _tag_counts(self) -> FloatArray:
@@ -159,20 +155,8 @@ class CountedLexicon:
     def _width(self) -> int:
         return int(self.bases.max()) + 1
 
-    def taggings(self, words: Sequence[str]) -> list[Tagging]:
-        """What each word of a sentence may be."""
-        return [self._remembered(word, at == 0) for at, word in enumerate(words)]
-
-    def _remembered(self, word: str, first: bool) -> Tagging:
-        found = self._known.get((word, first))
-        if found is None:
-            found = self._tagging(word, first)
-            if len(self._known) >= _KEPT:
-                self._known.clear()
-            self._known[word, first] = found
-        return found
-
-    def _tagging(self, word: str, first: bool) -> Tagging:
+    def tagging(self, word: str, first: bool) -> Tagging:
+        """What a word may be."""
         if first and word not in self.words and word[:1].isupper() and word.lower() in self.words:
             word = word.lower()
         counts = self.words.row(word, len(self.tags))

@@ -18,7 +18,7 @@ from pathlib import Path
 import numpy as np
 
 from celadon.core import FloatArray, InputError
-from celadon.parsing.grammar import Grammar, Numbers, Rules, Tagging
+from celadon.parsing.grammar import Grammar, Numbers, RememberingLexicon, Rules, Tagging
 
 ANY = ".*."
 """What stands for all words, or for all tags."""
@@ -34,7 +34,6 @@ _BINARY = re.compile(rf"{_NAME} -> {_NAME} {_NAME} (\S+)")
 _BASE = re.compile(r"-[A-Z]+-|[^-^]+")
 _SMOOTHING = re.compile(r"smooth\[(\d)\] = (\S+)")
 _LEAST = -100.0
-_KEPT = 50_000
 
 
 def read_stanford_grammar(path: Path) -> tuple[Grammar, str]:
@@ -148,7 +147,7 @@ class _LexiconCounts:
                 raise ValueError(f"the line {line!r} is no entry of a lexicon")
 
 
-class StanfordLexicon:
+class StanfordLexicon(RememberingLexicon):
     """What words may be, as the Stanford parser reckons.
 
     Parameters
@@ -170,7 +169,6 @@ class StanfordLexicon:
         self._total = counts.seen[ANY].get(ANY) or sum(counts.seen[ANY].values())
         self._seen = self._row(counts.seen, ANY)
         self._new = self._row(counts.unseen, ANY) / counts.unseen[ANY][ANY]
-        self._known: dict[tuple[str, bool], Tagging] = {}
 
     def _row(self, rows: Mapping[str, Mapping[str, float]], name: str) -> FloatArray:
         found = np.zeros(len(self._tags))
@@ -179,20 +177,8 @@ class StanfordLexicon:
                 found[self._place[tag]] = count
         return found
 
-    def taggings(self, words: Sequence[str]) -> list[Tagging]:
-        """What each word of a sentence may be."""
-        return [self._remembered(word, at == 0) for at, word in enumerate(words)]
-
-    def _remembered(self, word: str, first: bool) -> Tagging:
-        found = self._known.get((word, first))
-        if found is None:
-            found = self._tagging(word, first)
-            if len(self._known) >= _KEPT:
-                self._known.clear()
-            self._known[word, first] = found
-        return found
-
-    def _tagging(self, word: str, first: bool) -> Tagging:
+    def tagging(self, word: str, first: bool) -> Tagging:
+        """What a word may be."""
         counts = self._row(self._counts.seen, word)
         total = counts.sum()
         if total > self._frequent:

@@ -5,7 +5,19 @@ from __future__ import annotations
 import argparse
 from importlib import import_module
 
-_KINDS = ("lm", "ngram", "vectors", "acceptability", "order", "reading", "combine", "morcela", "parser", "gleu")
+_KINDS = (
+    "lm",
+    "ngram",
+    "vectors",
+    "acceptability",
+    "order",
+    "reading",
+    "combine",
+    "morcela",
+    "parser",
+    "gleu",
+    "fergus",
+)
 
 _EPILOG = """\
 examples:

@@ -18,7 +18,7 @@ from celadon.core import CeladonError, InputError, UsageError
 from celadon.models.store.places import HF_PREFIX, check_name
 
 FORMAT = "celadon-catalog/1"
-WEIGHT_ENDINGS = (".safetensors", ".gguf", ".npy", ".onnx", ".json", ".txt", ".msgpack")
+WEIGHT_ENDINGS = (".safetensors", ".gguf", ".npy", ".onnx", ".json", ".txt", ".msgpack", ".parquet")
 # who converts fetched files; each has convert(file, into, precision, progress)
 CONVERTERS = {"smollm2": "celadon.models.smollm2"}
 PRECISIONS = ("fp32", "int8")

@@ -1,0 +1,265 @@
+"""Mover distances: what it costs to turn a text into its reference, by the vectors of its words or sentences.
+
+Word Mover's Distance (Kusner, Sun, Kolkin and Weinberger 2015) moves words; Sentence Mover's moves sentences, each at
+the mean of its words and as heavy as they are many, and Sentence and Word Mover's moves both (Clark, Celikyilmaz and
+Smith 2019). Each is a similarity, ``exp(-distance)``, with the distance as a part, and exact
+(:mod:`celadon.text.transport`). Of several references the nearest counts.
+
+A text with more than ``window`` words that count is compared with its reference in stretches
+(:mod:`celadon.text.windows`): the distance is the mean of theirs, each weighted by its words.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any, ClassVar, Self
+
+import numpy as np
+
+from celadon.batch import Batch
+from celadon.core import (
+    Components,
+    Evidence,
+    Fitted,
+    FloatArray,
+    InputError,
+    Metric,
+    MetricInfo,
+    MetricScores,
+    Need,
+    Sample,
+    SetRelativeMetric,
+    UsageError,
+)
+from celadon.metrics.movers_bags import (
+    BOTH,
+    NO_WEIGHT,
+    SENTENCES,
+    WORDS,
+    bags_and_points,
+    paired,
+    weighted_words,
+)
+from celadon.metrics.movers_documents import (
+    DROP,
+    KEEP,
+    ReadText,
+    WordReading,
+    file_counts,
+    read_texts,
+    reference_counts,
+)
+from celadon.text.inverse_frequency import DocumentCounts
+from celadon.text.transport import nearest_distances
+
+NONE, SET = "none", "set"
+UNIT, OWN = "unit", "own"
+WINDOW = 1_000
+PARTS = ("distance", "known")
+NO_KNOWN_REFERENCE = "no reference has a word that counts, has a vector and has a weight"
+_READING = (
+    "1 where text and reference have the same {what}; falls towards 0 as they get farther apart; compare only scores "
+    "with the same vectors"
+)
+
+
+def _info(name: str, meaning: str, what: str) -> MetricInfo:
+    return MetricInfo(
+        name=name,
+        meaning=meaning,
+        reading=_READING.format(what=what),
+        needs=frozenset({Need.REFERENCES}),
+        parts=PARTS,
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Mover(Metric):
+    """What the three have in common.
+
+    Parameters
+    ----------
+    vectors
+        ``builtin``, ``glove``, a folder that ``celadon train vectors`` made, or a file of GloVe, word2vec or fastText.
+    idf
+        What a word weighs: ``none``, all alike; ``set``, by how few references of the scored set it stands in; or a
+        file of texts, by how few of them.
+    stopwords
+        ``drop`` them or ``keep`` them.
+    lengths
+        Of the vectors: ``unit`` makes all of length 1, ``own`` leaves them as they are.
+    window
+        The most words of a text that are compared at a time.
+    """
+
+    kind: ClassVar[str]
+    vectors: str = "builtin"
+    idf: str = NONE
+    stopwords: str = DROP
+    lengths: str = UNIT
+    window: int = WINDOW
+
+    def __new__(cls, **options: Any) -> Self:
+        # only one that weighs words by the scored set has to wait until the set is known
+        made: type[Self] = _OF_SET.get(cls, cls) if options.get("idf") == SET else cls
+        return object.__new__(made)
+
+    def __post_init__(self) -> None:
+        name = self.info.name
+        for option, value, known in (
+            ("stopwords", self.stopwords, (DROP, KEEP)),
+            ("lengths", self.lengths, (UNIT, OWN)),
+        ):
+            if value not in known:
+                raise UsageError(f"{name}: {option} is {' or '.join(known)}, not {value!r}")
+        if self.window < 1:
+            raise UsageError(f"{name}: the window is a number of words from 1 on, not {self.window}")
+        if not self.vectors or not self.idf:
+            raise UsageError(f"{name}: vectors and idf must not be empty")
+        if self.lengths == OWN and self.vectors == "builtin":
+            raise UsageError(f"{name}: the builtin vectors have no lengths of their own; give lengths={UNIT}")
+
+    @property
+    def reading(self) -> WordReading:
+        """How texts are read."""
+        return WordReading(self.vectors, self.stopwords, self.kind != WORDS)
+
+    def document_counts(self) -> DocumentCounts | None:
+        """What the weights of words come from; None where all weigh alike."""
+        return None if self.idf == NONE else _counts_of_file(self.idf, self.reading)
+
+    def score(self, batch: Batch) -> MetricScores:
+        return self._scores(batch, self.document_counts())
+
+    def _scores(self, batch: Batch, counts: DocumentCounts | None) -> MetricScores:
+        read = read_texts(batch, self.reading)
+        points, texts = weighted_words(read, self.reading.table, counts, unit=self.lengths == UNIT)
+        pairing = paired(batch.samples, texts, self.window)
+        bags, vectors = bags_and_points(self.kind, pairing.pieces, points)
+        found = nearest_distances(bags, pairing.left, pairing.right, pairing.weights, pairing.choices, vectors)
+        distances = np.full(len(batch), np.inf)
+        np.minimum.at(distances, [row for row, _, _ in pairing.choices], found)
+        distances[np.isinf(distances)] = np.nan
+        reasons = {}
+        for row in np.flatnonzero(np.isnan(distances)).tolist():
+            text = batch.samples[row].text
+            weightless = "" if len(texts[text].words) else NO_WEIGHT
+            reasons[row] = read[text].reason or weightless or NO_KNOWN_REFERENCE
+        parts = {"distance": distances, "known": _known(batch, read)}
+        return MetricScores(self.spec, np.exp(-distances), parts, reasons)
+
+    def models(self) -> tuple[str, ...]:
+        vectors = self.reading.table
+        return (f"{vectors.name}@{vectors.digest[:8]}",)
+
+    def details(self) -> Mapping[str, str]:
+        from importlib.metadata import version
+
+        from celadon.text.sentences import splitter_version
+
+        told = {"sentences": splitter_version()} if self.reading.sentences else {}
+        if self.idf not in (NONE, SET):
+            counts = _counts_of_file(self.idf, self.reading)
+            told["idf-counts"] = f"{counts.documents}-texts-{counts.digest[:8]}"
+        return {**told, "pot": version("POT")}
+
+
+def _known(batch: Batch, read: Mapping[str, ReadText]) -> FloatArray:
+    """The share of the words that count of each text that have a vector; NaN where there are none."""
+    found = (read[sample.text] for sample in batch.samples)
+    return np.array([len(one.numbers) / one.counted if one.counted else np.nan for one in found], dtype=np.float64)
+
+
+@lru_cache(maxsize=8)
+def _counts_of_file(path: str, reading: WordReading) -> DocumentCounts:
+    return file_counts(path, reading)
+
+
+@dataclass(frozen=True)
+class FittedCounts(Fitted):
+    """The weights that words have in a set, beside how many references and words they rest on."""
+
+    counts: DocumentCounts
+
+    @property
+    def digest(self) -> str:
+        """A hash to tell weights apart."""
+        return self.counts.digest[:8]
+
+
+class _OfSet(SetRelativeMetric[DocumentCounts]):
+    """A mover that weighs words by the references of the scored set; nothing is known of a text before that is."""
+
+    def components(self, batch: Batch) -> Components:
+        return Components()
+
+    def statistics(self, batch: Batch, components: Components) -> DocumentCounts:
+        assert isinstance(self, _Mover)
+        return reference_counts(batch, self.reading)
+
+    def fit(self, statistics: DocumentCounts, origin: str = "set") -> Self:
+        if origin != "set" and not statistics.documents:
+            raise InputError("there is no reference in it that the word vectors know, so it gives no idf")
+        constants = {"references": float(statistics.documents), "words": float(len(statistics.counts))}
+        return self._with(FittedCounts(constants, statistics.documents, origin, statistics))
+
+    def combine(self, batch: Batch, components: Components) -> MetricScores:
+        assert isinstance(self, _Mover)
+        return self._scores(batch, self.document_counts())
+
+    def document_counts(self) -> DocumentCounts | None:
+        """The counts of the set; None before they are known."""
+        return self.fitted.counts if isinstance(self.fitted, FittedCounts) else None
+
+    def details(self) -> Mapping[str, str]:
+        assert isinstance(self, _Mover)
+        return {**_Mover.details(self), **SetRelativeMetric.details(self)}
+
+
+class Wmd(_Mover):
+    """Word Mover's similarity with the nearest reference."""
+
+    kind = WORDS
+    info: ClassVar[MetricInfo] = _info(
+        "wmd", "Word Mover's similarity: how little the words must be changed to be the reference's", "words"
+    )
+
+    def evidence(self, sample: Sample) -> Evidence | None:
+        from celadon.metrics.movers_evidence import moved_words
+
+        return moved_words(self, sample)
+
+
+class Smd(_Mover):
+    """Sentence Mover's similarity with the nearest reference."""
+
+    kind = SENTENCES
+    info: ClassVar[MetricInfo] = _info(
+        "smd", "Sentence Mover's similarity: how near the sentences' mean vectors are to the reference's", "sentences"
+    )
+
+
+class SWmd(_Mover):
+    """Sentence and Word Mover's similarity with the nearest reference."""
+
+    kind = BOTH
+    info: ClassVar[MetricInfo] = _info(
+        "s_wmd", "Sentence and Word Mover's similarity: words and sentences moved together", "words and sentences"
+    )
+
+
+class WmdOfSet(_OfSet, Wmd):
+    """``wmd[idf=set]``."""
+
+
+class SmdOfSet(_OfSet, Smd):
+    """``smd[idf=set]``."""
+
+
+class SWmdOfSet(_OfSet, SWmd):
+    """``s_wmd[idf=set]``."""
+
+
+_OF_SET: Mapping[type, type] = {Wmd: WmdOfSet, Smd: SmdOfSet, SWmd: SWmdOfSet}

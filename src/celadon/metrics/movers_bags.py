@@ -1,0 +1,188 @@
+"""From texts to bags of points: their words, their sentences, or both; long texts in windows."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from celadon.core import FloatArray, IntArray, Sample
+from celadon.metrics.movers_documents import ReadText
+from celadon.models.word_vectors import WordVectors
+from celadon.text.inverse_frequency import DocumentCounts
+from celadon.text.transport import Bags
+from celadon.text.windows import stretches, window_count
+
+WORDS, SENTENCES, BOTH = "words", "sentences", "words and sentences"
+NO_WEIGHT = "every word of the text that counts stands in all documents of the idf, and so has no weight"
+
+
+class Points(NamedTuple):
+    """The words of a batch: their vectors, and what each counts."""
+
+    vectors: FloatArray
+    weights: FloatArray
+
+
+class LocalText(NamedTuple):
+    """The words of a text as rows of :class:`Points`, and the sentence of each."""
+
+    words: IntArray
+    sentences: IntArray
+
+
+class Pairing(NamedTuple):
+    """Which pieces are compared.
+
+    Attributes
+    ----------
+    pieces
+        Stretches of texts, each of which becomes a bag.
+    left, right
+        The two pieces of each comparison.
+    weights
+        What it counts of the distance of its text and reference.
+    choices
+        Of each text with a reference: the sample, its first comparison, and one more than its last.
+    """
+
+    pieces: tuple[LocalText, ...]
+    left: IntArray
+    right: IntArray
+    weights: FloatArray
+    choices: tuple[tuple[int, int, int], ...]
+
+
+def weighted_words(
+    read: Mapping[str, ReadText], vectors: WordVectors, counts: DocumentCounts | None, *, unit: bool
+) -> tuple[Points, dict[str, LocalText]]:
+    """Return the words of all texts and what each counts; words without weight are left out.
+
+    Parameters
+    ----------
+    read
+        The texts.
+    vectors
+        Their vectors.
+    counts
+        What the words' weights come from; None where all count alike.
+    unit
+        Whether all vectors have length 1.
+    """
+    flat = np.concatenate([np.zeros(0, dtype=np.int64), *(one.numbers for one in read.values())])
+    row = np.zeros(len(vectors.words), dtype=np.int64)
+    row[flat] = 1
+    numbers = np.flatnonzero(row)
+    row[numbers] = np.arange(len(numbers))
+    points = Points(vectors.take(numbers, unit=unit), np.ones(len(numbers)))
+    texts = {text: LocalText(row[one.numbers], one.sentences) for text, one in read.items()}
+    if counts is None:
+        return points, texts
+    points = points._replace(weights=counts.weights([vectors.words[number] for number in numbers.tolist()]))
+    weighty = points.weights > 0
+    return points, {
+        text: LocalText(words[weighty[words]], sentences[weighty[words]]) for text, (words, sentences) in texts.items()
+    }
+
+
+def paired(samples: Sequence[Sample], texts: Mapping[str, LocalText], window: int) -> Pairing:
+    """Pair each text with its references, those that cannot be compared left out, in windows where they are long."""
+    pieces: list[LocalText] = []
+    number: dict[tuple[str, int], int] = {}
+    left: list[int] = []
+    right: list[int] = []
+    weights: list[float] = []
+    choices: list[tuple[int, int, int]] = []
+
+    def first_piece(text: str, count: int) -> int:
+        """The first of a text's so many pieces; the others follow it."""
+        if (text, count) not in number:
+            number[text, count] = len(pieces)
+            words, sentences = texts[text]
+            cuts = stretches(len(words), count) if count > 1 else [(0, len(words))]
+            pieces.extend(LocalText(words[begin:end], sentences[begin:end]) for begin, end in cuts)
+        return number[text, count]
+
+    for row, sample in enumerate(samples):
+        own = len(texts[sample.text].words)
+        for reference in dict.fromkeys(sample.references) if own else ():
+            other = len(texts[reference].words)
+            if other:
+                count = window_count(own, other, window)
+                ours, theirs = first_piece(sample.text, count), first_piece(reference, count)
+                choices.append((row, len(left), len(left) + count))
+                left += range(ours, ours + count)
+                right += range(theirs, theirs + count)
+                both = [len(pieces[ours + at].words) + len(pieces[theirs + at].words) for at in range(count)]
+                weights += [each / sum(both) for each in both]
+    return Pairing(
+        tuple(pieces),
+        np.array(left, np.int64),
+        np.array(right, np.int64),
+        np.array(weights, np.float64),
+        tuple(choices),
+    )
+
+
+class _Points(NamedTuple):
+    """The points of all bags: the bag of each, which point it is, and how much of it."""
+
+    owner: IntArray
+    items: IntArray
+    much: FloatArray
+
+
+def _bags(found: _Points, count: int, points: int) -> Bags:
+    """Put the points of each bag together; equal ones are one."""
+    distinct, which = np.unique(found.owner * points + found.items, return_inverse=True)
+    much = np.bincount(which, found.much, len(distinct))
+    owner, items = np.divmod(distinct, points)
+    shares = much / np.bincount(owner, much, count)[owner]
+    return Bags(items, shares, np.searchsorted(owner, np.arange(count + 1)))
+
+
+def bags_and_points(kind: str, pieces: Sequence[LocalText], points: Points) -> tuple[Bags, FloatArray]:
+    """Return the bag of each piece, and the vectors of the points in them.
+
+    Parameters
+    ----------
+    kind
+        ``WORDS``: each word that counts, by its weight. ``SENTENCES``: each sentence, at the mean of its words, by the
+        sum of their weights. ``BOTH``.
+    pieces
+        The texts, none of them without words.
+    points
+        The words.
+    """
+    owner = np.repeat(np.arange(len(pieces)), [len(piece.words) for piece in pieces])
+    words = np.concatenate([np.zeros(0, dtype=np.int64), *(piece.words for piece in pieces)])
+    as_words = _Points(owner, words, points.weights[words])
+    if kind == WORDS:
+        return _bags(as_words, len(pieces), max(len(points.vectors), 1)), points.vectors
+    in_sentence = np.concatenate([np.zeros(0, dtype=np.int64), *(piece.sentences for piece in pieces)])
+    as_sentences, means = _sentences(as_words, in_sentence, points)
+    if kind == SENTENCES:
+        return _bags(as_sentences, len(pieces), max(len(means), 1)), means
+    moved = as_sentences._replace(items=as_sentences.items + len(points.vectors))
+    both = _Points(*(np.concatenate(pair) for pair in zip(as_words, moved, strict=True)))
+    vectors = np.concatenate([points.vectors, means])
+    return _bags(both, len(pieces), max(len(vectors), 1)), vectors
+
+
+def _sentences(words: _Points, sentences: IntArray, points: Points) -> tuple[_Points, FloatArray]:
+    """The sentences of all bags, and the different means of their words."""
+    from scipy.sparse import csr_array
+
+    begins = (np.diff(words.owner, prepend=-1) != 0) | (np.diff(sentences, prepend=-1) != 0)
+    group = np.cumsum(begins) - 1
+    count, size = int(begins.sum()), max(len(points.vectors), 1)
+    # each sentence's words in one order, so that equal sentences are so to the last bit
+    distinct, which = np.unique(group * size + words.items, return_inverse=True)
+    much = np.bincount(which, words.much, len(distinct))
+    of_group, items = np.divmod(distinct, size)
+    totals = np.bincount(of_group, much, count).astype(np.float64)
+    shares = csr_array((much, items, np.searchsorted(of_group, np.arange(count + 1))), shape=(count, size))
+    means = np.asarray(shares @ points.vectors) / totals[:, None] if count else np.zeros((0, points.vectors.shape[1]))
+    different, same = np.unique(means, axis=0, return_inverse=True)
+    return _Points(words.owner[np.flatnonzero(begins)], same.reshape(-1), totals), different

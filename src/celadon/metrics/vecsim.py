@@ -1,0 +1,143 @@
+"""Cosine of embeddings: how near a text is to its reference in meaning, as an encoder or word vectors see it.
+
+An encoder reads sentence by sentence; a text is the mean of its sentences' vectors, each of length 1, so that every
+sentence counts alike. With ``average`` a text is the mean of the vectors of its words, stop words left out. Of several
+references the nearest counts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import ClassVar, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from celadon.batch import Batch
+from celadon.batch.units import places_of, units_of, unreadable
+from celadon.core import FloatArray, IntArray, Metric, MetricInfo, MetricScores, Need, Sample, UsageError
+from celadon.metrics.movers_bags import SENTENCES, bags_and_points, weighted_words
+from celadon.metrics.movers_documents import DROP, WordReading, read_texts
+from celadon.models.store.places import HF_PREFIX
+
+AVERAGE, MINILM = "average", "minilm"
+BUILTIN = "builtin"
+NO_KNOWN_REFERENCE = "no reference can be read: none has words of a kind that is known"
+
+
+class _TextVectors(NamedTuple):
+    """The vectors of texts, of length 1, and why a text has none."""
+
+    rows: FloatArray
+    reasons: Mapping[int, str]
+
+
+@dataclass(frozen=True)
+class Vecsim(Metric):
+    """Cosine of the embeddings of a text and its nearest reference.
+
+    Parameters
+    ----------
+    encoder
+        ``builtin``; ``minilm`` or ``hf:NAME``, which need the extra hf; the folder of an encoder; or ``average``, the
+        mean of word vectors.
+    vectors
+        With ``average``, the word vectors: ``builtin``, ``glove``, a folder or a file.
+    """
+
+    encoder: str = BUILTIN
+    vectors: str = BUILTIN
+    info: ClassVar[MetricInfo] = MetricInfo(
+        name="vecsim",
+        meaning="how near text and reference are in meaning: the cosine of their embeddings",
+        reading="1 where they mean the same, about 0 where they have nothing to do with each other; compare only "
+        "scores of the same encoder",
+        needs=frozenset({Need.REFERENCES}),
+        low=-1.0,
+        high=1.0,
+    )
+
+    def __post_init__(self) -> None:
+        if not self.encoder or not self.vectors:
+            raise UsageError("vecsim: encoder and vectors must not be empty")
+        if self.vectors != BUILTIN and self.encoder != AVERAGE:
+            raise UsageError(f"vecsim: vectors={self.vectors} is only for encoder={AVERAGE}")
+
+    def score(self, batch: Batch) -> MetricScores:
+        references = Batch([Sample(text) for text in dict.fromkeys(_references(batch))])
+        number = {sample.text: at for at, sample in enumerate(references.samples)}
+        texts, others = self._text_vectors(batch), self._text_vectors(references)
+        values = np.full(len(batch), np.nan)
+        reasons = dict(texts.reasons)
+        for row, sample in enumerate(batch.samples):
+            usable = [number[text] for text in dict.fromkeys(sample.references) if number[text] not in others.reasons]
+            if row in reasons:
+                continue
+            if not usable:
+                reasons[row] = NO_KNOWN_REFERENCE
+                continue
+            # no matrix product: its rounding may depend on how many references there are
+            cosines = (texts.rows[row] * others.rows[usable]).sum(axis=1)
+            values[row] = min(1.0, max(-1.0, float(cosines.max())))
+        return MetricScores(self.spec, values, {}, dict(sorted(reasons.items())))
+
+    def _text_vectors(self, batch: Batch) -> _TextVectors:
+        if self.encoder == AVERAGE:
+            return _averaged(batch, WordReading(self.vectors, DROP, False))
+        if self.encoder == MINILM or self.encoder.startswith(HF_PREFIX):
+            return _of_transformers(batch, self.encoder)
+        found = batch.encodings(self.encoder)
+        return _TextVectors(_means(found.owner, found.encoded.meaning, len(batch)), found.reasons)
+
+    def models(self) -> tuple[str, ...]:
+        from celadon.models.encoder import sentence_encoder
+        from celadon.models.mean_pooled import mean_pooled_encoder
+        from celadon.models.word_vectors import word_vectors
+
+        if self.encoder == AVERAGE:
+            vectors = word_vectors(self.vectors)
+            return (f"{vectors.name}@{vectors.digest[:8]}",)
+        if self.encoder == MINILM or self.encoder.startswith(HF_PREFIX):
+            pooled = mean_pooled_encoder(self.encoder)
+            return (f"{pooled.name}@{pooled.digest[:8]}",)
+        encoder = sentence_encoder(self.encoder)
+        return (f"{encoder.name}@{encoder.digest[:8]}",)
+
+    def details(self) -> Mapping[str, str]:
+        from celadon.text.sentences import splitter_version
+
+        return {} if self.encoder == AVERAGE else {"sentences": splitter_version()}
+
+
+def _references(batch: Batch) -> list[str]:
+    return [reference for sample in batch.samples for reference in sample.references]
+
+
+def _means(owner: IntArray, rows: npt.NDArray[np.floating], texts: int) -> FloatArray:
+    """The mean of each text's rows, scaled to length 1; zeros where there are none."""
+    sums = np.zeros((texts, rows.shape[1]))
+    np.add.at(sums, owner, rows.astype(np.float64))
+    lengths = np.sqrt((sums * sums).sum(axis=1, keepdims=True))
+    return np.asarray(sums / np.where(lengths > 0, lengths, 1.0), dtype=np.float64)
+
+
+def _of_transformers(batch: Batch, name: str) -> _TextVectors:
+    from celadon.models.mean_pooled import mean_pooled_encoder
+
+    encoder = mean_pooled_encoder(name)
+    reasons = unreadable(batch, encoder.scripts, encoder.name)
+    units = [unit for unit in units_of(batch) if unit.owner not in reasons]
+    rows = encoder.encode([unit.text for unit in units])
+    return _TextVectors(_means(places_of(units).owner, rows, len(batch)), reasons)
+
+
+def _averaged(batch: Batch, reading: WordReading) -> _TextVectors:
+    own = Batch([Sample(sample.text) for sample in batch.samples])
+    read = read_texts(own, reading)
+    points, texts = weighted_words(read, reading.table, None, unit=True)
+    reasons = {row: read[sample.text].reason for row, sample in enumerate(batch.samples) if read[sample.text].reason}
+    rows = [row for row in range(len(batch)) if row not in reasons]
+    bags, means = bags_and_points(SENTENCES, [texts[batch.samples[row].text] for row in rows], points)
+    # a text here is one sentence, so that its bag is one point
+    return _TextVectors(_means(np.array(rows, dtype=np.int64), means[bags.items], len(batch)), reasons)

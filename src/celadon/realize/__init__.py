@@ -1,0 +1,1 @@
+"""FERGUS: unordered dependency trees into sentences (Bangalore, Rambow and Whittaker 2000)."""

@@ -1,0 +1,112 @@
+"""Unordered trees: words and who depends on whom, in an order that comes from the words and never from the input."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+
+@dataclass(frozen=True)
+class WordTree:
+    """A dependency tree of fully inflected words, without any order.
+
+    Attributes
+    ----------
+    words
+        The words; the root is the first one, and a mother stands before her daughters.
+    mothers
+        For each word the number of the word it depends on; -1 for the root.
+    relations
+        For each word how it depends on its mother; empty where that is not told.
+    kinds
+        Equal numbers where whole subtrees are equal: such subtrees can change places.
+    """
+
+    words: tuple[str, ...]
+    mothers: tuple[int, ...]
+    relations: tuple[str, ...]
+    kinds: tuple[int, ...]
+
+    def __len__(self) -> int:
+        return len(self.words)
+
+    @cached_property
+    def daughters(self) -> tuple[tuple[int, ...], ...]:
+        """For each word those that depend on it."""
+        below: list[list[int]] = [[] for _ in self.words]
+        for word, mother in enumerate(self.mothers[1:], 1):
+            below[mother].append(word)
+        return tuple(map(tuple, below))
+
+    @cached_property
+    def sizes(self) -> tuple[int, ...]:
+        """For each word how many words its subtree has."""
+        sizes = [1] * len(self.words)
+        for word in range(len(self.words) - 1, 0, -1):
+            sizes[self.mothers[word]] += sizes[word]
+        return tuple(sizes)
+
+
+@dataclass(frozen=True)
+class Arranged:
+    """A tree, and which word of the input each of its words is."""
+
+    tree: WordTree
+    origin: tuple[int, ...]
+
+
+def arrange(words: Sequence[str], heads: Sequence[int], relations: Sequence[str] = ()) -> Arranged:
+    """Make a tree whose order comes from its content alone.
+
+    Parameters
+    ----------
+    words
+        The words, in any order.
+    heads
+        For each word the number of the one it depends on; -1 for the root. They must be a tree.
+    relations
+        For each word its relation to its head, if that is to be used.
+    """
+    below: list[list[int]] = [[] for _ in words]
+    root = 0
+    for word, head in enumerate(heads):
+        if head < 0:
+            root = word
+        else:
+            below[head].append(word)
+    contents = _contents(words, relations, below, root)
+    known: dict[str, int] = {}
+    for content in sorted(set(contents)):
+        known[content] = len(known)
+    order: list[int] = []
+    mothers: list[int] = []
+    at: dict[int, int] = {}
+    waiting = [root]
+    while waiting:
+        word = waiting.pop()
+        at[word] = len(order)
+        order.append(word)
+        mothers.append(-1 if word == root else at[heads[word]])
+        waiting.extend(sorted(below[word], key=lambda each: known[contents[each]], reverse=True))
+    tree = WordTree(
+        tuple(words[word] for word in order),
+        tuple(mothers),
+        tuple(relations[word] for word in order) if relations else ("",) * len(order),
+        tuple(known[contents[word]] for word in order),
+    )
+    return Arranged(tree, tuple(order))
+
+
+def _contents(words: Sequence[str], relations: Sequence[str], below: Sequence[Sequence[int]], root: int) -> list[str]:
+    """Each subtree as a text that is the same for the same subtree."""
+    contents = [""] * len(words)
+    visited = [root]
+    for word in visited:
+        visited.extend(below[word])
+    for word in reversed(visited):
+        inside = sorted(contents[each] for each in below[word])
+        name = f"{words[word]}\x1f{relations[word]}" if relations else words[word]
+        # the size before the rest: small subtrees come first, and no text can be read in two ways
+        contents[word] = f"{name}\x1d{len(inside)}\x1e{''.join(inside)}"
+    return contents

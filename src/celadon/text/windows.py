@@ -1,0 +1,41 @@
+"""Windows over two long texts that are compared piece by piece, so that memory does not grow with their lengths.
+
+Both texts are cut into the same number of pieces, the least with which no piece is longer than the window, each text
+into pieces of like length: the first tenth of the one is compared with the first tenth of the other, and so on. Two
+texts that both fit into the window are compared as they are.
+"""
+
+from __future__ import annotations
+
+Stretch = tuple[int, int]
+
+
+def window_count(left: int, right: int, window: int) -> int:
+    """Return into how many pieces two texts are cut.
+
+    Parameters
+    ----------
+    left, right
+        How many words each has.
+    window
+        The most words of a piece, at least 1.
+    """
+    return max(1, -(-max(left, right) // window))
+
+
+def stretches(length: int, count: int) -> list[Stretch]:
+    """Cut a text into pieces of consecutive words; return where each begins and ends.
+
+    The lengths differ by one at most and every word is in one piece, in order. A text with fewer words than pieces has
+    one word in each: the one that stands where the piece would.
+
+    Parameters
+    ----------
+    length
+        How many words there are, at least one.
+    count
+        How many pieces there are to be.
+    """
+    if length < count:
+        return [(at * length // count, at * length // count + 1) for at in range(count)]
+    return [(at * length // count, (at + 1) * length // count) for at in range(count)]
