@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import os
+import shutil
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import settings
@@ -42,3 +45,29 @@ def missing_part(what: str, how: str) -> None:
 def builtin_is_there() -> bool:
     """Whether the weights that the package ships are in this checkout."""
     return (ROOT / "src" / "celadon" / "weights" / "builtin" / "model.json").is_file()
+
+
+CHROMIUM_ARGUMENTS = [
+    "--headless",
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+]
+
+
+@pytest.fixture(scope="session")
+def browser() -> Iterator[Any]:
+    """Chromium, one for all tests of a process; without it they are skipped, loudly, and fail in CI."""
+    program = "/usr/bin/chromium" if Path("/usr/bin/chromium").exists() else shutil.which("chromium")
+    if program is None:
+        missing_part("chromium", "so pages are not tried in a real browser: ./celadon install test")
+    from playwright.sync_api import sync_playwright
+
+    with sync_playwright() as playwright:
+        started = playwright.chromium.launch(executable_path=program, args=CHROMIUM_ARGUMENTS)
+        yield started
+        started.close()

@@ -21,9 +21,6 @@ import pytest
 
 from celadon.judge.experiment import Experiment, new_experiment, open_experiment
 from tests.conftest import missing_part
-from tests.report.conftest import browser
-
-__all__ = ["browser"]
 
 # nothing here can be imported without the extra; in CI, where all must be there, that is an error
 if (

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 LONGEST_WAY = 60
@@ -59,20 +60,25 @@ def by_keyboard(page: Any, design: str) -> None:
     keys.press("Enter")
 
 
+def leave(page: Any, act: Callable[[], None]) -> None:
+    """Do what leads to another page, and wait until that is there."""
+    before = page.url
+    act()
+    page.wait_for_url(lambda url: url != before)
+
+
 def take_part(page: Any, link: str, design: str, act: Any, look: Any = None) -> str:
     """Go from a link to the completion code; ``look`` is called with every page that is seen."""
     page.goto(link)
     if look:
         look(page)
-    page.locator("form button").click()
+    leave(page, lambda: page.locator("form button").click())
     for _ in range(LONGEST_WAY):
         if page.url.endswith("/done"):
             break
         if look:
             look(page)
-        before = page.url
-        act(page, design)
-        page.wait_for_url(lambda url, before=before: url != before)
+        leave(page, lambda: act(page, design))
     if look:
         look(page)
     return page.inner_text("output")

@@ -139,7 +139,7 @@ def test_without_scripts_on_a_phone(
     widths = []
 
     def look(shown: Any) -> None:
-        widths.append(shown.evaluate("document.documentElement.scrollWidth"))
+        widths.append(shown.locator("html").evaluate("element => element.scrollWidth"))
 
     check_answers(study, take_part(page, study.link(), design, by_mouse, look))
     assert set(widths) == {360}
