@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import math
 import random
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -79,10 +80,11 @@ def fitted(metric: Metric, samples: list[Sample]) -> Metric:
     return metric.fit(metric.statistics(batch, metric.components(batch)))
 
 
-def same(left: MetricScores, right: MetricScores) -> None:
-    np.testing.assert_allclose(left.values, right.values, atol=1e-4, equal_nan=True)
+def same(left: MetricScores, right: MetricScores, rows: Any = slice(None)) -> None:
+    """Whether these rows of the left have the scores of the right."""
+    np.testing.assert_allclose(left.values[rows], right.values, atol=1e-4, equal_nan=True)
     for part in left.parts:
-        np.testing.assert_allclose(left.parts[part], right.parts[part], atol=1e-4, equal_nan=True, err_msg=part)
+        np.testing.assert_allclose(left.parts[part][rows], right.parts[part], atol=1e-4, equal_nan=True, err_msg=part)
 
 
 def check_shape(metric: Metric, result: MetricScores, count: int) -> None:
@@ -115,11 +117,16 @@ def masked_model(tmp_path_factory: pytest.TempPathFactory) -> Any:
 
 
 @pytest.fixture(scope="session")
-def parsers(tmp_path_factory: pytest.TempPathFactory) -> None:
-    """Link Grammar and the chart parser as they are, and a dependency parser to which all decisions are alike."""
+def parsers(tmp_path_factory: pytest.TempPathFactory) -> Callable[[], None]:
+    """Link Grammar and the chart parser as they are, and a dependency parser to which all decisions are alike.
+
+    They remember what they parsed, for all the laws take too long otherwise; called, this makes them forget it.
+    """
     from tests.parsing.small_dependencies import make_dependencies, share_parsers
 
-    share_parsers(make_dependencies(tmp_path_factory.mktemp("dependencies") / "alike"))
+    folder = make_dependencies(tmp_path_factory.mktemp("dependencies") / "alike")
+    share_parsers(folder)
+    return lambda: share_parsers(folder)
 
 
 @pytest.fixture(autouse=True)
@@ -133,6 +140,25 @@ def _models(request: pytest.FixtureRequest, name: str) -> None:
         share_language_model(MASKED, request.getfixturevalue("masked_model"))
     if name in NEED_PARSERS:
         request.getfixturevalue("parsers")
+
+
+@pytest.mark.parametrize("name", NEED_PARSERS)
+def test_parsers_that_remember_nothing_say_the_same_again(name: str, parsers: Callable[[], None]) -> None:
+    """Laws 1 and 2, where each sentence is parsed anew: again, alone, and in another order."""
+    texts = [text for text, _ in SENTENCES] + ["Sat mat the on cat the.", f"{SENTENCES[0][0]} And then and then."]
+    samples = [Sample(text) for text in texts]
+    metric = load(name)
+
+    def anew(some: list[Sample]) -> MetricScores:
+        parsers()
+        return scores(metric, some)
+
+    whole = anew(samples)
+    assert np.isfinite(whole.values).all()
+    assert whole.values.tobytes() == anew(samples).values.tobytes()
+    same(whole, anew(samples[::-1]), np.arange(len(samples))[::-1])
+    for row, one in enumerate(samples):
+        same(whole, anew([one]), np.array([row]))
 
 
 @pytest.mark.parametrize("name", METRICS)
@@ -158,8 +184,7 @@ class TestLaws:
         same(whole, joined)
         order = list(range(len(samples)))
         random.Random(seed).shuffle(order)
-        shuffled = scores(metric, [samples[at] for at in order])
-        np.testing.assert_allclose(whole.values[order], shuffled.values, atol=1e-4, equal_nan=True)
+        same(whole, scores(metric, [samples[at] for at in order]), order)
 
     @pytest.mark.parametrize("text", ["", " ", "\n\t ", "\u00a0"])
     def test_empty_text_has_no_score_but_a_reason(self, name: str, text: str) -> None:

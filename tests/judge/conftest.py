@@ -85,9 +85,11 @@ def served(app: Any) -> Iterator[str]:
     """The application behind a real socket; yields its address."""
     import uvicorn
 
+    from celadon.judge.web.protocol import GuardedProtocol
+
     listening = socket.socket()
     listening.bind(("127.0.0.1", 0))
-    server = uvicorn.Server(uvicorn.Config(app, log_level="error", access_log=False))
+    server = uvicorn.Server(uvicorn.Config(app, http=GuardedProtocol, ws="none", log_level="error", access_log=False))
     thread = threading.Thread(target=server.run, args=([listening],), daemon=True)
     thread.start()
     while not server.started:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import re
+import socket
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
@@ -18,8 +19,8 @@ from celadon.judge.store import Store
 from celadon.judge.web.app import make_app, make_routes
 from celadon.judge.web.security import HEADERS, RateLimit
 from celadon.judge.web.site import Site
-from tests.judge.conftest import MakeExperiment
-from tests.judge.visitors import Visitor, client_of
+from tests.judge.conftest import MakeExperiment, served
+from tests.judge.visitors import TOKEN, Visitor, client_of, log_in
 
 SCRIPT = "<script>alert('x')</script><img src=x onerror=alert(1)> \"'&{{7*7}}</p>"
 SQL = "3'; DROP TABLE ratings; --"
@@ -221,7 +222,7 @@ def test_nothing_of_the_researchers_is_a_participants(victim: Visitor, experimen
     ):
         cookie = f"celadon-judge-admin={forged}".encode()
         assert client.get("/admin/export.csv", headers={"cookie": cookie}).status_code == 403
-    assert client.post("/admin/login", data={"token": experiment.keys.admin_sha256}).status_code == 403
+    assert log_in(client, experiment.keys.admin_sha256).status_code == 403
 
 
 @pytest.fixture
@@ -235,9 +236,43 @@ def test_guessing_the_token_is_slow(experiment: Experiment, store: Store) -> Non
     token = renew_admin_token(experiment)
     experiment = open_experiment(experiment.folder)
     client = client_of(experiment, store)
-    statuses = [client.post("/admin/login", data={"token": f"guess {n}"}).status_code for n in range(15)]
+    statuses = [log_in(client, f"guess {n}").status_code for n in range(15)]
     assert statuses == [403] * 10 + [429] * 5
-    assert client.post("/admin/login", data={"token": token}).status_code == 429
+    assert log_in(client, token).status_code == 429
+
+
+def test_the_researcher_cannot_be_logged_in_by_another_site(experiment: Experiment, store: Store) -> None:
+    token = renew_admin_token(experiment)
+    experiment = open_experiment(experiment.folder)
+    visitors = [client_of(experiment, store) for _ in range(2)]
+    form_tokens = [TOKEN.findall(client.get("/admin/login").text)[0] for client in visitors]
+    # no token of the form, made up, and one that somebody else was given
+    for forged in ("", "0" * 64, form_tokens[1]):
+        response = visitors[0].post("/admin/login", data={"form_token": forged, "token": token})
+        assert response.status_code == 403
+        assert "celadon-judge-admin" not in response.headers["set-cookie"]
+    # without the cookie of the visit its form is worth nothing
+    stranger = client_of(experiment, store)
+    assert stranger.post("/admin/login", data={"form_token": form_tokens[0], "token": token}).status_code == 403
+    assert log_in(visitors[0], token).headers["location"] == "/admin"
+
+
+def test_what_is_no_http_is_refused_with_the_headers_too(experiment: Experiment, store: Store) -> None:
+    with served(make_app(experiment, store)) as address:
+        host, _, port = address.removeprefix("http://").partition(":")
+        for nonsense in (
+            b"\x16\x03\x01 hello\r\n\r\n",
+            b"GET / HTTP/1.1\r\n\r\n",
+            b"GET /\x00 HTTP/1.1\r\nhost: x\r\n\r\n",
+        ):
+            with socket.create_connection((host, int(port)), 10) as connection:
+                connection.sendall(nonsense)
+                answer = b"".join(iter(lambda: connection.recv(65_536), b"")).decode()
+            head, _, body = answer.partition("\r\n\r\n")
+            assert head.startswith("HTTP/1.1 400 Bad Request")
+            given = dict(line.split(": ", 1) for line in head.splitlines()[1:])
+            assert HEADERS.items() <= given.items()
+            assert "hello" not in body
 
 
 @pytest.mark.usefixtures("frozen")

@@ -14,7 +14,7 @@ from celadon.judge.experiment import Experiment, open_experiment, renew_admin_to
 from celadon.judge.store import Store
 from celadon.judge.web.app import make_app
 from tests.judge.conftest import item_rows, make_experiment, served
-from tests.judge.people import by_keyboard, by_mouse, take_part
+from tests.judge.people import by_keyboard, by_mouse, leave, take_part
 
 PHONE = {"width": 360, "height": 740}
 RULES = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"]
@@ -150,8 +150,8 @@ def test_what_a_finger_or_a_key_needs(open_page: Callable[..., Any], studies: Ca
     """Targets are large enough, focus is seen and goes down the page; a missing answer is named and gets the focus."""
     study, page = studies("likert"), open_page(viewport=PHONE, color_scheme="dark")
     page.goto(study.link())
-    page.locator("form button").click()
-    page.locator("form#answers button").click()
+    leave(page, page.locator("form button").click)
+    leave(page, page.locator("form#answers button").click)
     boxes = page.evaluate(
         "[...document.querySelectorAll('.values label')].map(b => b.getBoundingClientRect().toJSON())"
     )
@@ -179,14 +179,13 @@ def test_what_a_finger_or_a_key_needs(open_page: Callable[..., Any], studies: Ca
 def test_two_tabs_back_and_a_second_press(open_page: Callable[..., Any], studies: Callable[[str], Study]) -> None:
     study, page = studies("duc"), open_page()
     page.goto(study.link())
-    page.locator("form button").click()
-    by_mouse(page, "duc")
-    by_mouse(page, "duc")
+    leave(page, page.locator("form button").click)
+    for _ in range(2):
+        leave(page, lambda: by_mouse(page, "duc"))
     place = page.url
     other = page.context.new_page()
     other.goto(place)
-    by_mouse(page, "duc")
-    page.wait_for_url(lambda url: url != place)
+    leave(page, lambda: by_mouse(page, "duc"))
     # the second tab still shows the page before; its answer takes the place of the first
     other.locator("label:has(input[value='5'])").first.click()
     for one in other.locator("fieldset.scale").all()[1:]:

@@ -11,7 +11,7 @@ from celadon.judge.config import DESIGNS
 from celadon.judge.experiment import Experiment
 from celadon.judge.store import Answer, Store
 from tests.judge.conftest import MakeExperiment, item_rows
-from tests.judge.visitors import TOKEN, Visitor, client_of
+from tests.judge.visitors import TOKEN, Visitor, client_of, log_in
 
 VALUES = {"likert": "3", "duc": "3", "magnitude": "2,5", "pairwise": "1", "postedit": "Repaired."}
 
@@ -225,7 +225,7 @@ def test_the_researcher_sees_how_it_stands_and_takes_the_answers_away(made: Make
     people[2].agree()
     researcher = client_of(experiment, store)
     assert researcher.get("/admin").headers["location"] == "/admin/login"
-    assert researcher.post("/admin/login", data={"token": f" {token}\n"}).headers["location"] == "/admin"
+    assert log_in(researcher, f" {token}\n").headers["location"] == "/admin"
     page = researcher.get("/admin").text
     assert re.search(r"People who finished</dt><dd>2 <small>of 10", page)
     # one gave 5 where the check asked for 2, both gave the same answer throughout and took no time

@@ -20,6 +20,12 @@ def client_of(experiment: Experiment, store: Store, site: str = "http://testserv
     return TestClient(make_app(experiment, store), base_url=site, follow_redirects=False, **options)
 
 
+def log_in(client: TestClient, token: str) -> Any:
+    """Give the researcher's token on the page that asks for it."""
+    form_token = TOKEN.findall(client.get("/admin/login").text)[0]
+    return client.post("/admin/login", data={"form_token": form_token, "token": token})
+
+
 class Visitor:
     """One person."""
 

@@ -17,6 +17,7 @@ from celadon.core import InputError, MissingPartError
 from celadon.models.store import folder_of, load_catalog
 from celadon.parsing import Failure, Reason
 from celadon.parsing.dependency_parser import FILES, MAX_CHARACTERS, NAME, DependencyParse, DependencyParser
+from tests.conftest import missing_part
 from tests.parsing.small_dependencies import make_dependencies
 
 SENTENCES = [
@@ -77,7 +78,7 @@ def test_the_real_weights_find_what_spacy_finds() -> None:
     try:
         real = folder_of(NAME, offline=True)
     except MissingPartError:
-        pytest.skip(f"its weights are not in the cache; run: celadon models fetch {NAME}")
+        missing_part(f"the model {NAME}", f"run: celadon models fetch {NAME}")
     opened = DependencyParser(real)
     for sentence in SENTENCES:
         assert parsed(opened, sentence).heads == tuple(token.head.i for token in opened._language(sentence))

@@ -39,12 +39,15 @@ def run(arguments: argparse.Namespace) -> int:
             import uvicorn
 
             from celadon.judge.web.app import make_app
+            from celadon.judge.web.protocol import GuardedProtocol
         except ModuleNotFoundError as error:
             raise MissingExtraError(error.name or "a part of it", "serve") from None
         _check_free(arguments.host, arguments.port)
         print(f"{experiment.config.title}: http://{arguments.host}:{arguments.port}", file=sys.stderr, flush=True)
         uvicorn.run(
             make_app(experiment, store),
+            http=GuardedProtocol,
+            ws="none",
             host=arguments.host,
             port=arguments.port,
             # an access log would keep people's links and addresses

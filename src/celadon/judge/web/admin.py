@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import secrets
 from http import HTTPStatus
 from typing import Any
 
@@ -9,7 +10,7 @@ from fastapi import APIRouter, HTTPException, Request
 from starlette.responses import Response
 
 from celadon.judge.web.security import RateLimit
-from celadon.judge.web.site import ADMIN_COOKIE, Form, Site, cookie, drop_cookie, see, set_cookie
+from celadon.judge.web.site import ADMIN_COOKIE, LOGIN_COOKIE, Form, Site, cookie, drop_cookie, see, set_cookie
 
 _LOGINS_PER_MINUTE = 10
 _MOST_LINKS = 1_000
@@ -33,21 +34,30 @@ class AdminPages:
         ):
             self.router.add_api_route(path, route, methods=[method], response_model=None)
 
-    def login(self) -> Response:
+    def login(self, request: Request) -> Response:
         """Ask for the token."""
-        return self._login_page(HTTPStatus.OK, "")
+        return self._login_page(request, HTTPStatus.OK, "")
 
-    def _login_page(self, status: int, problem: str) -> Response:
-        return self._site.page("login.html", status, problem=problem)
+    def _login_page(self, request: Request, status: int, problem: str) -> Response:
+        visit = cookie(request, LOGIN_COOKIE) or secrets.token_hex(16)
+        form_token = self._site.keys.form_token(visit)
+        response = self._site.page("login.html", status, problem=problem, form_token=form_token)
+        set_cookie(request, response, LOGIN_COOKIE, visit, strict=True)
+        return response
 
     def enter(self, request: Request, form: Form) -> Response:
         """Somebody gave a token."""
         if not self._logins.allows(request.client.host if request.client else ""):
-            return self._login_page(HTTPStatus.TOO_MANY_REQUESTS, "Too many attempts. Please wait a minute.")
+            return self._login_page(request, HTTPStatus.TOO_MANY_REQUESTS, "Too many attempts. Please wait a minute.")
+        visit = cookie(request, LOGIN_COOKIE)
+        # else another site's form could log a researcher in, to an experiment that is not theirs
+        if not visit or not self._site.keys.is_form_token(visit, form.get("form_token", "")):
+            return self._login_page(request, HTTPStatus.FORBIDDEN, "This page was too old. Please try again.")
         if not self._site.keys.is_admin_token(form.get("token", "").strip()):
-            return self._login_page(HTTPStatus.FORBIDDEN, "That is not the token.")
+            return self._login_page(request, HTTPStatus.FORBIDDEN, "That is not the token.")
         response = see("/admin")
         set_cookie(request, response, ADMIN_COOKIE, self._site.keys.admin_session(), strict=True)
+        drop_cookie(request, response, LOGIN_COOKIE)
         return response
 
     def leave(self, request: Request, form: Form) -> Response:

@@ -18,7 +18,7 @@ from celadon.judge.store import Participant, Store
 from celadon.judge.words import WORDS
 from celadon.report.escape import clean
 
-LINK_COOKIE, ADMIN_COOKIE = "celadon-judge", "celadon-judge-admin"
+LINK_COOKIE, ADMIN_COOKIE, LOGIN_COOKIE = "celadon-judge", "celadon-judge-admin", "celadon-judge-login"
 # a browser takes a cookie of such a name only over https, for this very host and all of its pages
 _SAFE = "__Host-"
 _COOKIE_DAYS = 60
