@@ -11,8 +11,9 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from celadon.meta import bootstrap as module
-from celadon.meta.bootstrap import bootstrap, weighted_correlation
+from celadon.meta.bootstrap import bootstrap
 from celadon.meta.correlation import KINDS, Kind, correlate
+from celadon.meta.weighted_correlation import weighted_correlation
 
 SCIPY: dict[str, Any] = {"pearson": stats.pearsonr, "spearman": stats.spearmanr, "kendall": stats.kendalltau}
 

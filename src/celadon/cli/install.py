@@ -9,7 +9,9 @@ import subprocess
 import sys
 import sysconfig
 from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 # Debian packages that an extra needs beside its Python packages
 DEBIAN = {
@@ -21,6 +23,9 @@ DEBIAN = {
 # Extras with a Python package that is compiled where it is installed
 COMPILED = frozenset({"ngram"})
 
+_PIP = (sys.executable, "-m", "pip")
+_QUIET = ("--quiet", "--disable-pip-version-check")
+
 
 def configure(command: argparse.ArgumentParser) -> None:
     """Say what this command takes."""
@@ -30,7 +35,7 @@ def configure(command: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Install the extras and say what was done."""
-    from celadon.core import CeladonError, UsageError
+    from celadon.core import UsageError
 
     known = extras()
     if not arguments.extras:
@@ -44,14 +49,35 @@ def run(arguments: argparse.Namespace) -> int:
     packages = list(dict.fromkeys(p for name in arguments.extras for p in DEBIAN.get(name, ())))
     if COMPILED.intersection(arguments.extras) and (absent := _absent_compiler()):
         _install_debian(absent)
-    if requirements:
-        done = subprocess.run(_python_installer(requirements), check=False)
-        if done.returncode:
-            raise CeladonError(f"installing {', '.join(requirements)} failed; see the lines above")
-        print(f"installed Python packages: {', '.join(requirements)}")
-    if packages:
-        _install_debian(packages)
+    compiled = [r for name in arguments.extras if name in COMPILED for r in known[name]]
+    # downloads, a compiler and apt-get wait for different things, so all work at once
+    with ThreadPoolExecutor(1) as aside:
+        debian = aside.submit(_install_debian, packages) if packages else None
+        if requirements:
+            _install_python(requirements, compiled)
+            print(f"installed Python packages: {', '.join(requirements)}")
+        if debian is not None:
+            debian.result()
     return 0
+
+
+def _install_python(requirements: Sequence[str], compiled: Sequence[str]) -> None:
+    """Install into this very environment; what is compiled is compiled while the rest is fetched."""
+    from celadon.core import CeladonError
+
+    with TemporaryDirectory() as folder:
+        compiler = None
+        if compiled and _has_pip():
+            compiler = subprocess.Popen([*_PIP, "wheel", *_QUIET, "--no-deps", "--wheel-dir", folder, *compiled])
+        done = subprocess.run(_python_installer([r for r in requirements if r not in compiled]), check=False)
+        failed = bool(done.returncode)
+        if compiler is not None:
+            failed |= bool(compiler.wait())
+        if compiled and not failed:
+            found = [str(wheel) for wheel in Path(folder).iterdir()]
+            failed = bool(subprocess.run(_python_installer(found or compiled), check=False).returncode)
+        if failed:
+            raise CeladonError(f"installing {', '.join(requirements)} failed; see the lines above")
 
 
 def extras() -> dict[str, list[str]]:
@@ -78,14 +104,17 @@ def _absent_compiler() -> list[str]:
     return found
 
 
+def _has_pip() -> bool:
+    return subprocess.run([*_PIP, "--version"], check=False, capture_output=True).returncode == 0
+
+
 def _python_installer(requirements: Sequence[str]) -> list[str]:
     """The command that installs into this very environment."""
     from celadon.core import CeladonError
 
-    pip = [sys.executable, "-m", "pip"]
-    if subprocess.run([*pip, "--version"], check=False, capture_output=True).returncode == 0:
+    if _has_pip():
         # modules are compiled when they are first imported: most of them never are, and compiling all takes a minute
-        return [*pip, "install", "--quiet", "--disable-pip-version-check", "--no-compile", *requirements]
+        return [*_PIP, "install", *_QUIET, "--no-compile", *requirements]
     uv = shutil.which("uv")
     if uv is None:
         raise CeladonError(f"neither pip nor uv is here; install these into {sys.prefix}: {', '.join(requirements)}")

@@ -15,8 +15,8 @@ import numpy.typing as npt
 from scipy import sparse, stats
 
 from celadon.core import FloatArray, IntArray
-from celadon.meta.bootstrap import weighted_correlation
 from celadon.meta.correlation import Alternative, Kind, Level, correlate, correlate_columns, settled
+from celadon.meta.weighted_correlation import weighted_correlation
 
 Permute: TypeAlias = Literal["both", "systems", "items"]
 # From signs (systems x resamples, items x resamples) to differences of correlations.
