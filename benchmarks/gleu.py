@@ -26,7 +26,7 @@ from celadon.core import FloatArray, Metric, Sample
 from celadon.meta.correlation import pearson, spearman
 from celadon.metrics.gleu import Gleu, GleuPlus
 from celadon.metrics.gleu_features import all_features
-from celadon.metrics.gleu_weights import FEATURES_OF
+from celadon.metrics.gleu_weights import FEATURES_OF, GLEU, GLEU_PLUS
 from celadon.metrics.per_text import means
 from celadon.parsing import Parser
 from celadon.parsing.brackets import read_treebank
@@ -146,7 +146,8 @@ def retrained(made: Made) -> None:
     """The same with hyperplanes found on this corpus' own real and glued sentences, as the paper's was."""
     texts = {size: made.texts(str(size)) for size in SIZES}
     found = {size: all_features(Batch([Sample(text) for text in each])) for size, each in texts.items()}
-    for metric, names in FEATURES_OF.items():
+    for metric in (GLEU, GLEU_PLUS):
+        names = FEATURES_OF[metric]
         of_size = {
             size: {name: means(each.owner, each.columns[name], COUNT + FRESH) for name in names}
             for size, each in found.items()

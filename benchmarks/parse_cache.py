@@ -3,19 +3,31 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 from tqdm import tqdm
 
+from celadon.core import Span
 from celadon.parsing import Failure, LinkParse, Parser, Reason
 from celadon.parsing.chart_parser import ChartParse
 from celadon.parsing.dependency_parser import DependencyParse
-from celadon.parsing.loading import CHART, DEPENDENCY, LINK
+from celadon.parsing.loading import CHART, DEPENDENCY, LINK, RULES
+from celadon.parsing.rule_checker import RuleCheck
 
-_KINDS = {LINK: LinkParse, CHART: ChartParse, DEPENDENCY: DependencyParse}
+
+def _rule_check(length: int, matches: Sequence[Sequence[Any]]) -> RuleCheck:
+    return RuleCheck(length, tuple(Span(*match) for match in matches))
+
+
+_KINDS: Mapping[str, Callable[..., Any]] = {
+    LINK: LinkParse,
+    CHART: ChartParse,
+    DEPENDENCY: DependencyParse,
+    RULES: _rule_check,
+}
 _PIECE = 64
 
 

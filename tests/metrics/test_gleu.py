@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Iterator, Sequence
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
@@ -15,18 +16,23 @@ from lxml import html as lxml_html
 from celadon.batch import Batch
 from celadon.cli import main
 from celadon.core import CeladonError, InputError, Metric, MetricScores, Sample
+from celadon.metrics import gleu_weights
 from celadon.metrics.gleu import Gleu, GleuPlus
 from celadon.metrics.gleu_evidence import GleuEvidence
 from celadon.metrics.gleu_features import repeated_share, unknown_share
 from celadon.metrics.gleu_weights import FEATURES_OF, FORMAT, GleuWeights, Term, weights_of
+from celadon.metrics.registry import load
+from celadon.parsing import Failure, Reason, rule_checker
 from celadon.parsing.brackets import parse_trees
-from celadon.parsing.loading import forget, open_parser, parser, share_parser
+from celadon.parsing.loading import _opened, forget, open_parser, parser, share_parser
 from celadon.train.gleu import BAD, GOOD
-from tests.parsing.small_dependencies import make_dependencies, share_parsers
+from tests.conftest import missing_part
+from tests.parsing.small_dependencies import Remembering, make_dependencies, share_parsers
 from tests.report.news import report
 
 REAL = "The committee approved the new budget after a long debate."
 SCRAMBLED = "Debate the long a budget after new the approved committee."
+FAULTY = "He go to school every day."
 
 
 @pytest.fixture(scope="module")
@@ -35,6 +41,15 @@ def parsers(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
     share_parsers(make_dependencies(tmp_path_factory.mktemp("dependencies") / "alike"))
     yield
     forget()
+
+
+@pytest.fixture
+def rules(parsers: None) -> None:
+    """The rule checker as it is."""
+    try:
+        share_parser("lingotweaker", Remembering(parser("lingotweaker")))
+    except CeladonError as error:
+        missing_part("lingotweaker", str(error))
 
 
 def scored(metric: Metric, *texts: str) -> MetricScores:
@@ -146,6 +161,83 @@ class TestWithParsers:
         assert len(page.xpath('//section[@id="texts"]/div[@class="legend"]')) == 1
 
 
+@pytest.mark.usefixtures("rules")
+class TestWithRules:
+    def test_marks_per_word_count_against_a_text_and_nothing_else_is_new(self) -> None:
+        found, plain = scored(GleuPlus(rules=True), REAL, FAULTY), scored(GleuPlus(), REAL, FAULTY)
+        assert tuple(found.parts) == GleuPlus(rules=True).info.parts
+        assert [name for name in found.parts if name not in plain.parts] == ["rules", "from_rules"]
+        np.testing.assert_allclose(found.parts["rules"], [0, 1 / 7])  # "go", of six words and a full stop
+        for name in FEATURES_OF["gleu_plus"]:
+            np.testing.assert_allclose(found.parts[name], plain.parts[name])
+        weights = GleuPlus(rules=True).used_weights()
+        added = sum(found.parts[f"from_{name}"] for name in FEATURES_OF["gleu_plus[rules=true]"])
+        np.testing.assert_allclose(weights.bias + added, found.values)
+        assert weights.terms["rules"].weight < 0
+        assert found.parts["from_rules"][0] > 0 > found.parts["from_rules"][1]
+
+    def test_the_evidence_has_the_marks_with_their_messages(self, capsys: pytest.CaptureFixture[str]) -> None:
+        text = f"{REAL} {FAULTY}"
+        shown = GleuPlus(rules=True).evidence(Sample(text))
+        assert isinstance(shown, GleuEvidence)
+        (mark,) = shown.marks
+        assert (text[mark.start : mark.end], mark.start) == ("go", text.index("go to"))
+        assert "third-person" in mark.note
+        assert "1 mark of the rule checker" in shown.summary
+        plain = GleuPlus().evidence(Sample(text))
+        assert plain is not None
+        assert plain.marks == ()
+        assert "rule" not in plain.summary
+        assert main(["explain", "-m", "gleu_plus[rules=true]", text]) == 0
+        assert f"rule: go: {mark.note}" in " ".join(capsys.readouterr().out.split())
+        page = lxml_html.fromstring(report([Sample(text)], [GleuPlus(rules=True)]))
+        assert f"rules: go ({mark.note})" in page.xpath('//section[@id="texts"]//tbody')[0].text_content()
+
+    def test_the_signature_names_the_checker_only_where_it_is_asked(self) -> None:
+        told = load("gleu_plus[rules=true]").signature.split("|")
+        assert {f"lingotweaker:{version('lingotweaker')}", "rules:true"} <= set(told)
+        assert f"lingotweaker-data:en-{version('lingotweaker-data-en')}" in told
+        assert "lingotweaker" not in load("gleu_plus").signature
+
+    def test_a_sentence_that_the_checker_fails_on_has_a_reason(self) -> None:
+        class Failing:
+            name, facts = "lingotweaker", parser("lingotweaker").facts
+
+            def parse(self, sentences: Sequence[str]) -> list[Any]:
+                failed = Failure(Reason.TIME_LIMIT)
+                return [failed if each == FAULTY else known.parse([each])[0] for each in sentences]
+
+        known = parser("lingotweaker")
+        share_parser("lingotweaker", Failing())
+        try:
+            found = scored(GleuPlus(rules=True), REAL, f"{REAL} {FAULTY}", "")
+        finally:
+            share_parser("lingotweaker", known)
+        assert [math.isnan(value) for value in found.values] == [False, True, True]
+        assert found.reasons[1] == f"lingotweaker, sentence 2: {Reason.TIME_LIMIT}"
+        assert found.values[0] == scored(GleuPlus(rules=True), REAL).values[0]
+
+
+@pytest.mark.usefixtures("parsers")
+def test_without_the_checker_gleu_plus_is_as_it_was_and_its_option_names_what_is_missing(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(rule_checker, "_MODULES", {"no_such_module": "lingotweaker"})
+    monkeypatch.setattr("celadon.parsing.loading._opened", {k: v for k, v in _opened.items() if k != "lingotweaker"})
+    assert np.isfinite(scored(GleuPlus(), REAL).values).all()
+    assert main(["explain", "-m", "gleu_plus[rules=true]", REAL]) == 3
+    told = capsys.readouterr().err.strip().splitlines()
+    assert told == ["celadon: lingotweaker is not installed; install it with: celadon install rules"]
+
+
+def test_weights_with_rules_and_without_are_not_mixed_up() -> None:
+    folder = Path(gleu_weights.__file__).parent
+    with pytest.raises(InputError, match=r"of 'gleu_plus', not of gleu_plus\[rules=true\]"):
+        GleuPlus(weights=str(folder / "gleu_plus.json"), rules=True)
+    with pytest.raises(InputError, match=r"of 'gleu_plus\[rules=true\]', not of gleu_plus"):
+        GleuPlus(weights=str(folder / "gleu_plus_rules.json"))
+
+
 def test_the_score_is_the_side_of_the_hyperplane() -> None:
     weights = GleuWeights({"logprob": Term(-10.0, 0.5, 4.0), "nulls": Term(1.0, 0.1, -2.0)}, bias=0.25)
     raw = {"logprob": np.array([-2.0, -8.0]), "nulls": np.array([0.0, 0.3])}
@@ -211,7 +303,7 @@ def test_the_share_of_words_that_come_again_at_once(sentence: str, wanted: float
     assert repeated_share(sentence) == pytest.approx(wanted)
 
 
-@pytest.mark.parametrize("metric", ["gleu", "gleu_plus"])
+@pytest.mark.parametrize("metric", FEATURES_OF)
 def test_no_fault_speaks_for_a_sentence(metric: str) -> None:
     terms = weights_of(metric).terms
     assert all(terms[name].weight <= 0 for name in BAD if name in terms)

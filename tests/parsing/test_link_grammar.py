@@ -19,9 +19,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from celadon.core import MissingPartError
-from celadon.parsing import Failure, LinkParse, Parser, Reason, link_workers
+from celadon.parsing import Failure, LinkParse, Parser, Reason, link_grammar
 from celadon.parsing.link_grammar import LINKAGE_LIMIT, LinkGrammar
-from celadon.parsing.link_workers import Limits, Workers
+from celadon.parsing.worker_processes import Limits, Program, Workers
 from tests.conftest import missing_part
 
 COMMITTEE = "The committee approved the new budget after a long debate."
@@ -238,7 +238,8 @@ def test_a_process_that_stands_still_is_replaced(parser: LinkGrammar) -> None:
 
 
 def test_a_sentence_that_needs_too_much_memory_is_given_up(parser: LinkGrammar) -> None:
-    workers = Workers(1, Limits(seconds=60, linkages=LINKAGE_LIMIT, bytes=300 << 20, patience=600))
+    program = Program("Link Grammar", link_grammar._SCRIPT, {"seconds": 60, "linkages": LINKAGE_LIMIT})
+    workers = Workers(1, program, Limits(seconds=60, bytes=300 << 20, patience=600))
     explosion, good = workers.ask(["a " * 180, COMMITTEE])
     workers.close()
     assert explosion == {"failure": "CRASHED"}
@@ -298,8 +299,8 @@ def test_what_is_not_installed_is_named_with_the_command_that_installs_it(
     present: str, absent: str, what: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     script = tmp_path / "link_library.py"
-    script.write_text(link_workers._SCRIPT.read_text().replace(present, absent))
-    monkeypatch.setattr(link_workers, "_SCRIPT", script)
+    script.write_text(link_grammar._SCRIPT.read_text().replace(present, absent))
+    monkeypatch.setattr(link_grammar, "_SCRIPT", script)
     with pytest.raises(MissingPartError, match=what) as raised, LinkGrammar() as bare:
         bare.parse([COMMITTEE, COMMITTEE, COMMITTEE])
     assert "celadon install parse" in str(raised.value)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import json
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import numpy as np
@@ -12,13 +13,14 @@ from scipy.optimize import minimize
 
 from celadon.batch import Batch
 from celadon.cli.train import gleu as command
-from celadon.core import Sample, UsageError
-from celadon.metrics.gleu import Gleu
+from celadon.core import CeladonError, Sample, UsageError
+from celadon.metrics.gleu import Gleu, GleuPlus
 from celadon.metrics.gleu_weights import FEATURES_OF
-from celadon.parsing.loading import forget
+from celadon.parsing.loading import forget, parser, share_parser
 from celadon.synth.token_corpus import number_sentences
 from celadon.train.gleu import GleuRecipe, fit, make_examples
-from tests.parsing.small_dependencies import make_dependencies, share_parsers
+from tests.conftest import missing_part
+from tests.parsing.small_dependencies import Remembering, make_dependencies, share_parsers
 
 SUBJECTS = ("The committee", "My sister", "A small boat", "The old train", "Our teacher", "That company")
 VERBS = ("found", "sold", "painted", "lost", "wanted", "saw")
@@ -95,28 +97,55 @@ def test_a_fault_never_speaks_for_a_sentence() -> None:
     assert turned.terms["repeated"].weight < 0
 
 
-@pytest.mark.parametrize("change", [{"metric": "bleu"}, {"count": 1}, {"held_out": 0}])
+@pytest.mark.parametrize("change", [{"metric": "bleu"}, {"count": 1}, {"held_out": 0}, {"rules": True}])
 def test_a_recipe_that_cannot_be_is_told(change: dict[str, object]) -> None:
     with pytest.raises(UsageError):
         GleuRecipe(**change)  # type: ignore[arg-type]
 
 
-def test_the_command_writes_weights_that_the_metric_takes(tmp_path: Path) -> None:
+@pytest.fixture
+def run(tmp_path: Path) -> Iterator[Callable[..., Path]]:
+    """The command on a small corpus, with parsers that have learnt nothing; called, it returns the weights' file."""
     share_parsers(make_dependencies(tmp_path / "dependencies"))
     corpus, output = tmp_path / "corpus.txt", tmp_path / "mine.json"
     corpus.write_text("\n".join(sentence.replace(" .", ".") for sentence in CORPUS) + "\n")
     kinds = argparse.ArgumentParser()
     command.add_parser(kinds.add_subparsers())
-    given = ["gleu", str(corpus), "--output", str(output), "--length", "7", "--count", "12", "--held-out", "3"]
-    arguments = kinds.parse_args(given)
-    assert arguments.run(arguments) == 0
-    written = json.loads(output.read_text())
+
+    def run(*options: str) -> Path:
+        given = ["gleu", str(corpus), "--output", str(output), "--length", "7", "--count", "12", "--held-out", "3"]
+        arguments = kinds.parse_args([*given, *options])
+        assert arguments.run(arguments) == 0
+        assert str(tmp_path) not in output.read_text()
+        return output
+
+    yield run
+    forget()
+
+
+def test_the_command_writes_weights_that_the_metric_takes(run: Callable[..., Path]) -> None:
+    output = run()
+    first = output.read_bytes()
+    written = json.loads(first)
     assert set(written["features"]) == set(FEATURES_OF["gleu"])
     assert 0 <= written["figures"]["accuracy"] <= 1
-    assert str(tmp_path) not in output.read_text()
-    first = output.read_bytes()
-    assert arguments.run(arguments) == 0
-    assert output.read_bytes() == first
+    assert "--rules" not in written["made_by"]
+    assert run().read_bytes() == first
     scores = Gleu(weights=str(output)).score(Batch([Sample("My sister found a new bridge.")]))
     assert np.isfinite(scores.values[0])
-    forget()
+
+
+def test_the_command_asks_the_rule_checker_where_it_is_told_to(run: Callable[..., Path]) -> None:
+    try:
+        checker = Remembering(parser("lingotweaker"))
+    except CeladonError as error:
+        missing_part("lingotweaker", str(error))
+    share_parser("lingotweaker", checker)
+    output = run("--metric", "gleu_plus", "--rules")
+    written = json.loads(output.read_text())
+    assert list(written["features"]) == list(FEATURES_OF["gleu_plus[rules=true]"])
+    assert written["metric"] == "gleu_plus[rules=true]"
+    assert len(checker._known) >= sum(written["sentences"].values()) > 20
+    assert written["made_by"].endswith(" --rules")
+    scores = GleuPlus(weights=str(output), rules=True).score(Batch([Sample("My sister found a new bridge.")]))
+    assert np.isfinite(scores.values[0])

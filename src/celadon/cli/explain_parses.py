@@ -17,7 +17,7 @@ _MARGIN = "  "
 
 
 def parse_lines(text: str, evidence: GleuEvidence, screen: Screen) -> Iterator[str]:
-    """Show each sentence with its value, the words that no linkage could use, its fragments and its tree.
+    """Show each sentence with its value, the words that no linkage could use, its fragments, what rules mark, its tree.
 
     Parameters
     ----------
@@ -41,6 +41,9 @@ def parse_lines(text: str, evidence: GleuEvidence, screen: Screen) -> Iterator[s
             yield from _wrapped(f"no linkage could use: {', '.join(_of(text, word) for word in unused)}", screen)
         if evidence.fragments[at]:
             yield from _wrapped(f"fragments: {' | '.join(_of(text, run) for run in evidence.fragments[at])}", screen)
+        for found in evidence.marks:
+            if span.start <= found.start < span.end:
+                yield from _wrapped(f"rule: {_of(text, found)}: {one_line(found.note)}", screen)
         yield from _wrapped(f"tree: {one_line(evidence.trees[at])}", screen)
     if len(order) > _SENTENCES:
         least = evidence.values[order[_SENTENCES]]

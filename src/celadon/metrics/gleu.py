@@ -7,6 +7,7 @@ grammatical error correction nor Google's.
 
 from __future__ import annotations
 
+import dataclasses
 import math
 from abc import abstractmethod
 from collections.abc import Mapping
@@ -25,11 +26,12 @@ from celadon.metrics.gleu_features import (
     SentenceFeatures,
     all_features,
     parser_features,
+    rule_features,
 )
-from celadon.metrics.gleu_weights import FEATURES_OF, GLEU, GLEU_PLUS, GleuWeights, weights_of
+from celadon.metrics.gleu_weights import FEATURES_OF, GLEU, GLEU_PLUS, GLEU_PLUS_RULES, GleuWeights, weights_of
 from celadon.metrics.gruen.models import model_names
 from celadon.metrics.per_text import least, means
-from celadon.parsing.loading import CHART, DEPENDENCY, LINK, parser
+from celadon.parsing.loading import CHART, DEPENDENCY, LINK, RULES, parser
 
 _READING = "above 0 where a sentence is rather real than words at random; 1 is the margin; for English (extra parse)"
 
@@ -58,9 +60,14 @@ class ParserMetric(Metric):
     def features(self, batch: Batch, *, recent: bool = False) -> SentenceFeatures:
         """Return what is known of each sentence; ``recent`` as for :meth:`celadon.batch.Batch.parses`."""
 
+    @property
+    def kind(self) -> str:
+        """The metric whose weights are used, in the words of their file."""
+        return self.info.name
+
     def used_weights(self) -> GleuWeights:
         """Return the weights: those of the file that was given, or the metric's own."""
-        return weights_of(self.info.name, self.weights)
+        return weights_of(self.kind, self.weights)
 
     def score(self, batch: Batch) -> MetricScores:
         found, weights, samples = self.features(batch), self.used_weights(), len(batch)
@@ -110,7 +117,17 @@ class Gleu(ParserMetric):
 
 @dataclass(frozen=True)
 class GleuPlus(ParserMetric):
-    """The same with what has become available since."""
+    """The same with what has become available since.
+
+    Parameters
+    ----------
+    weights
+        A file that ``celadon train gleu --metric gleu_plus`` made; by default the weights that come with the package.
+    rules
+        Whether the matches of a rule checker count too (extra parse). Weights are trained with them or without.
+    """
+
+    rules: bool = False
 
     info: ClassVar[MetricInfo] = MetricInfo(
         name=GLEU_PLUS,
@@ -121,9 +138,22 @@ class GleuPlus(ParserMetric):
         parts=_parts(GLEU_PLUS),
     )
 
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.rules:
+            # the object's own info stands before the class's, which has no parts of the rules
+            object.__setattr__(self, "info", dataclasses.replace(self.info, parts=_parts(GLEU_PLUS_RULES)))
+
+    @property
+    def kind(self) -> str:
+        return GLEU_PLUS_RULES if self.rules else GLEU_PLUS
+
     def features(self, batch: Batch, *, recent: bool = False) -> SentenceFeatures:
-        """Return what parsers, the language model and the words themselves tell."""
-        return all_features(batch, recent)
+        """Return what parsers, the language model and the words themselves tell, and the rules if asked for."""
+        return rule_features(batch, recent) if self.rules else all_features(batch, recent)
+
+    def details(self) -> Mapping[str, str]:
+        return {**super().details(), **(parser(RULES).facts if self.rules else {})}
 
     def models(self) -> tuple[str, ...]:
         from celadon.models.word_vectors import word_vectors

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 
@@ -16,7 +16,8 @@ from celadon.metrics.gleu_weights import GleuWeights
 from celadon.parsing import LinkParse
 from celadon.parsing.chart_parser import ChartParse
 from celadon.parsing.dependency_parser import DependencyParse
-from celadon.parsing.loading import CHART, DEPENDENCY, LINK
+from celadon.parsing.loading import CHART, DEPENDENCY, LINK, RULES
+from celadon.parsing.rule_checker import RuleCheck
 
 UNUSED = "unused"
 """The label of a word that no linkage could use."""
@@ -36,12 +37,15 @@ class GleuEvidence(Evidence):
         Of each sentence that falls into several trees, the runs of words of each tree; else nothing.
     trees
         The chart parser's tree of each sentence, in brackets.
+    marks
+        What the rule checker marks, where it was asked: the label is the rule, the note its message. They may overlap.
     """
 
     sentences: tuple[Span, ...] = ()
     values: tuple[float, ...] = ()
     fragments: tuple[tuple[Span, ...], ...] = ()
     trees: tuple[str, ...] = ()
+    marks: tuple[Span, ...] = ()
 
 
 def explain(metric: str, batch: Batch, found: SentenceFeatures, weights: GleuWeights) -> list[GleuEvidence | None]:
@@ -51,7 +55,8 @@ def explain(metric: str, batch: Batch, found: SentenceFeatures, weights: GleuWei
     notes = [
         _note(float(value), {name: column[at] for name, column in added.items()}) for at, value in enumerate(values)
     ]
-    views = [batch.parses(name, recent=True) for name in (CHART, DEPENDENCY, LINK)]
+    asked = (CHART, DEPENDENCY, LINK, *((RULES,) if "rules" in weights.terms else ()))
+    views = [batch.parses(name, recent=True) for name in asked]
     parsed = np.flatnonzero(~np.isin(views[0].owner, list(found.reasons)))
     shown: list[GleuEvidence | None] = []
     for row in range(len(batch)):
@@ -74,6 +79,7 @@ def _evidence(
     charts: list[ChartParse],
     dependencies: list[DependencyParse],
     links: list[LinkParse],
+    checks: Sequence[RuleCheck] = (),
 ) -> GleuEvidence:
     if len(sentences) > 1:
         worst = int(np.argmin(values))
@@ -83,6 +89,13 @@ def _evidence(
     told = [_counted(len(sentences), "sentence"), f"{_counted(len(unused), 'word')} that no linkage could use"]
     if broken := sum(len(each) > 0 for each in fragments):
         told.append(f"{_counted(broken, 'sentence')} in several trees")
+    marks = [
+        mark._replace(start=span.start + mark.start, end=span.start + mark.end)
+        for span, check in zip(sentences, checks, strict=False)
+        for mark in check.matches
+    ]
+    if checks:
+        told.append(_counted(len(marks), "mark") + " of the rule checker")
     return GleuEvidence(
         metric,
         "; ".join(told),
@@ -91,6 +104,7 @@ def _evidence(
         values=tuple(values.tolist()),
         fragments=fragments,
         trees=tuple(each.tree for each in charts),
+        marks=tuple(marks),
     )
 
 

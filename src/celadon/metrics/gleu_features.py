@@ -11,13 +11,14 @@ from celadon.batch import Batch, Parses
 from celadon.batch.units import Places, same_units
 from celadon.core import FloatArray, IntArray
 from celadon.parsing import Failure
-from celadon.parsing.loading import CHART, DEPENDENCY, LINK
+from celadon.parsing.loading import CHART, DEPENDENCY, LINK, RULES
 from celadon.text.penn_words import penn_words
 from celadon.text.repetition import NORMALISATION, longest_loop
 from celadon.text.words import located_words
 
 PARSER_FEATURES = ("logprob", "fragments", "confidence", "nulls", "invalid")
 FURTHER_FEATURES = ("disjuncts", "slor", "acceptability", "unknown", "repeated")
+RULE_FEATURES = ("rules",)
 
 LIKELIHOOD = ENCODER = "builtin"
 DICTIONARY = "builtin"
@@ -38,7 +39,7 @@ class SentenceFeatures:
         out. ``invalid``: the share of its linkages that break a rule. ``disjuncts``: what the uses of words cost in its
         best linkage, per word. ``slor``: of the language model. ``acceptability``: by the sentence encoder, 0 to 1.
         ``unknown``: the share of words in small letters that are not in the dictionary. ``repeated``: the share of
-        words in the longest run that comes again at once.
+        words in the longest run that comes again at once. ``rules``: what the rule checker marks, per word.
     reasons
         For each sample without features, why; its sentences are left out.
     """
@@ -65,6 +66,11 @@ def parser_features(batch: Batch, recent: bool = False) -> SentenceFeatures:
 def all_features(batch: Batch, recent: bool = False) -> SentenceFeatures:
     """What parsers, models and a dictionary tell, once for a batch."""
     return batch.view(("all features", recent), lambda: _of_all(batch, recent))
+
+
+def rule_features(batch: Batch, recent: bool = False) -> SentenceFeatures:
+    """The same and what the rule checker tells, once for a batch."""
+    return batch.view(("rule features", recent), lambda: _with_rules(batch, recent))
 
 
 def _of_parsers(batch: Batch, recent: bool) -> SentenceFeatures:
@@ -119,6 +125,15 @@ def _of_all(batch: Batch, recent: bool) -> SentenceFeatures:
         "repeated": _column([repeated_share(sentence) for sentence in sentences]),
     }
     return SentenceFeatures(parsed.owner, parsed.starts, parsed.ends, columns, parsed.reasons).without(reasons)
+
+
+def _with_rules(batch: Batch, recent: bool) -> SentenceFeatures:
+    checked = batch.parses(RULES, recent=recent)  # before the others, which take long, lest it be missing
+    known = all_features(batch, recent)
+    shares = _column([np.nan if isinstance(each, Failure) else each.share for each in checked.results])
+    columns = {**known.columns, "rules": _found(known, Places(checked.owner, checked.starts, checked.ends), shares)}
+    reasons = _failures({RULES: checked})
+    return SentenceFeatures(known.owner, known.starts, known.ends, columns, known.reasons).without(reasons)
 
 
 def _found(parsed: SentenceFeatures, places: Places, values: FloatArray) -> FloatArray:

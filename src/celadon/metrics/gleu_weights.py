@@ -11,14 +11,16 @@ import numpy as np
 
 from celadon.core import FloatArray, InputError
 from celadon.io.json_file import number_of, read_json_object
-from celadon.metrics.gleu_features import FURTHER_FEATURES, PARSER_FEATURES
+from celadon.metrics.gleu_features import FURTHER_FEATURES, PARSER_FEATURES, RULE_FEATURES
 
 FORMAT = "celadon-gleu/1"
-GLEU, GLEU_PLUS = "gleu", "gleu_plus"
+GLEU, GLEU_PLUS, GLEU_PLUS_RULES = "gleu", "gleu_plus", "gleu_plus[rules=true]"
 FEATURES_OF: Mapping[str, tuple[str, ...]] = {
     GLEU: PARSER_FEATURES,
     GLEU_PLUS: (*PARSER_FEATURES, *FURTHER_FEATURES),
+    GLEU_PLUS_RULES: (*PARSER_FEATURES, *FURTHER_FEATURES, *RULE_FEATURES),
 }
+_FILES = {GLEU: "gleu.json", GLEU_PLUS: "gleu_plus.json", GLEU_PLUS_RULES: "gleu_plus_rules.json"}
 
 FALLING = frozenset({"logprob", "confidence"})
 """Logarithms of probabilities: as a share of the lowest one that training saw, taken from 1, so that more is better."""
@@ -70,7 +72,7 @@ def normalised(name: str, values: FloatArray, normaliser: float) -> FloatArray:
 
 def weights_of(metric: str, path: str = "") -> GleuWeights:
     """Return the weights of a metric that come with the package, or those of a file."""
-    return read_weights(path or str(Path(__file__).with_name(f"{metric}.json")), metric)
+    return read_weights(path or str(Path(__file__).with_name(_FILES[metric])), metric)
 
 
 def read_weights(path: str, metric: str) -> GleuWeights:

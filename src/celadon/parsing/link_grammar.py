@@ -6,15 +6,12 @@ The parser is Debian's, with its English dictionary. It runs in processes of its
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
-from types import TracebackType
-from typing import Any, Self
+from collections.abc import Mapping
+from pathlib import Path
 
-from celadon.parsing import Failure, LinkParse, Reason
-from celadon.parsing.link_workers import Limits, Workers
-from celadon.text.scripts import is_in_scripts, is_wordless
-
-SCRIPTS = ("Latin",)
+from celadon.parsing import LinkParse
+from celadon.parsing.worker_parser import WorkerParser
+from celadon.parsing.worker_processes import Answer, Program
 
 TIME_LIMIT = 10
 """Seconds of processor time for one sentence."""
@@ -25,16 +22,10 @@ LINKAGE_LIMIT = 1000
 MAX_WORDS = 250
 """The parser's tables end a little above this."""
 
-_MEMORY = 2 << 30
-
-# A process that has not answered after so many times its processor time is not at work but stopped, however busy the
-# machine is.
-_PATIENCE = 20
-
-_CHARACTERS = {0: " "} | dict.fromkeys(range(0xD800, 0xE000), "\ufffd")
+_SCRIPT = Path(__file__).with_name("link_library.py")
 
 
-class LinkGrammar:
+class LinkGrammar(WorkerParser[LinkParse]):
     """The Link Grammar parser.
 
     Parameters
@@ -51,6 +42,7 @@ class LinkGrammar:
     """
 
     name = "link-grammar"
+    max_words = MAX_WORDS
 
     def __init__(
         self,
@@ -60,9 +52,9 @@ class LinkGrammar:
         linkage_limit: int = LINKAGE_LIMIT,
         patience: float | None = None,
     ) -> None:
-        limits = Limits(time_limit, linkage_limit, _MEMORY, _PATIENCE * time_limit if patience is None else patience)
+        program = Program("Link Grammar", _SCRIPT, {"seconds": time_limit, "linkages": linkage_limit})
+        super().__init__(program, min(2, os.cpu_count() or 1) if workers is None else workers, time_limit, patience)
         self._linkage_limit = linkage_limit
-        self._workers = Workers(min(2, os.cpu_count() or 1) if workers is None else workers, limits)
 
     @property
     def facts(self) -> Mapping[str, str]:
@@ -74,47 +66,6 @@ class LinkGrammar:
             "linkages": str(self._linkage_limit),
         }
 
-    @property
-    def process_ids(self) -> list[int]:
-        """The processes that run the parser now."""
-        return self._workers.process_ids
-
-    def parse(self, sentences: Sequence[str]) -> list[LinkParse | Failure]:
-        """Parse sentences; one entry per sentence, in their order.
-
-        Raises
-        ------
-        MissingPartError
-            Where Link Grammar or its English dictionary is not installed.
-        """
-        refusals = [_refusal(sentence) for sentence in sentences]
-        asked = [s.translate(_CHARACTERS) for s, refusal in zip(sentences, refusals, strict=True) if refusal is None]
-        answers = iter(self._workers.ask(asked))
-        return [_result(next(answers)) if refusal is None else Failure(refusal) for refusal in refusals]
-
-    def close(self) -> None:
-        """End the processes."""
-        self._workers.close()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
-
-
-def _refusal(sentence: str) -> Reason | None:
-    if is_wordless(sentence):
-        return Reason.NO_WORDS
-    if not is_in_scripts(sentence, SCRIPTS):
-        return Reason.UNKNOWN_SCRIPT
-    return Reason.TOO_LONG if len(sentence.split()) > MAX_WORDS else None
-
-
-def _result(answer: dict[str, Any]) -> LinkParse | Failure:
-    if "failure" in answer:
-        return Failure(Reason[answer["failure"]])
-    words = tuple((start, end) for start, end in answer["words"])
-    return LinkParse(**{**answer, "words": words, "unused": tuple(answer["unused"])})
+    def _read(self, sentence: str, answer: Answer) -> LinkParse:
+        words = tuple((start, end) for start, end in answer["words"])
+        return LinkParse(**{**answer, "words": words, "unused": tuple(answer["unused"])})

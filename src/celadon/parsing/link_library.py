@@ -1,20 +1,12 @@
-"""Link Grammar's C library, and the process that runs it.
+"""Link Grammar's C library.
 
-This file is run as a script by a bare interpreter (see ``link_workers``), so it imports only the standard library. The
-process reads one sentence per line in JSON, and writes one answer per line.
+A bare interpreter runs this file (see ``worker_processes``), so it imports only the standard library.
 """
 
 from __future__ import annotations
 
 import ctypes
 import ctypes.util
-import json
-import os
-import queue
-import resource
-import signal
-import sys
-import threading
 import time
 from typing import Any
 
@@ -68,10 +60,6 @@ _WALLS = 2
 _TOO_LONG = -2
 
 
-class AbsentError(Exception):
-    """The library or its dictionary is not installed."""
-
-
 class Library:
     """Link Grammar with its English dictionary.
 
@@ -84,7 +72,7 @@ class Library:
         self._c.lg_error_set_handler(None, None)
         self._dictionary = self._c.dictionary_create_lang(b"en")
         if not self._dictionary:
-            raise AbsentError("the English dictionary of Link Grammar")
+            raise ImportError("the English dictionary of Link Grammar")
         self._seconds = seconds
         self._options = self._c.parse_options_create()
         self._c.parse_options_set_verbosity(self._options, 0)
@@ -178,7 +166,7 @@ def _load() -> ctypes.CDLL:
         if library is not None:
             break
     else:
-        raise AbsentError("Link Grammar")
+        raise ImportError("Link Grammar")
     for function, (returns, *takes) in _FUNCTIONS.items():
         bound = getattr(library, function)
         bound.restype, bound.argtypes = returns, takes
@@ -187,43 +175,3 @@ def _load() -> ctypes.CDLL:
 
 def _characters(text: bytes, place: int) -> int:
     return len(text[:place].decode(errors="ignore"))
-
-
-def main() -> None:
-    """Answer sentences from the standard input until it ends, within the limits that the command line states."""
-    limits = json.loads(sys.argv[1])
-    resource.setrlimit(resource.RLIMIT_AS, (limits["bytes"], limits["bytes"]))
-    # The library may print; answers have their own way out.
-    answers = os.fdopen(os.dup(1), "w", encoding="utf-8")
-    os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
-    sentences: queue.SimpleQueue[str] = queue.SimpleQueue()
-    threading.Thread(target=_listen, args=(sentences,), daemon=True).start()
-    try:
-        library = Library(limits["seconds"], limits["linkages"])
-    except AbsentError as error:
-        _write(answers, {"absent": str(error)})
-        return
-    _write(answers, library.versions)
-    while True:
-        sentence = sentences.get()
-        # The library looks at its own clock only now and then; this ends the process where it does not.
-        signal.setitimer(signal.ITIMER_PROF, limits["seconds"] + 1)
-        answer = library.parse(sentence)
-        signal.setitimer(signal.ITIMER_PROF, 0)
-        _write(answers, answer)
-
-
-def _listen(sentences: queue.SimpleQueue[str]) -> None:
-    """Read sentences; end the process with its input, whatever it is doing, for then its parent has ended."""
-    for line in sys.stdin.buffer:
-        sentences.put(json.loads(line))
-    os._exit(0)
-
-
-def _write(answers: Any, answer: dict[str, Any]) -> None:
-    answers.write(json.dumps(answer) + "\n")
-    answers.flush()
-
-
-if __name__ == "__main__":
-    main()

@@ -11,8 +11,8 @@ from celadon.core import UsageError
 from celadon.models.store.places import expanded, is_path
 from celadon.parsing import Parser
 
-LINK, CHART, DEPENDENCY = "link-grammar", "chart", "spacy-sm"
-NAMES = (LINK, CHART, DEPENDENCY)
+LINK, CHART, DEPENDENCY, RULES = "link-grammar", "chart", "spacy-sm", "lingotweaker"
+NAMES = (LINK, CHART, DEPENDENCY, RULES)
 
 CHART_PREFIX = f"{CHART}:"
 """What stands before another grammar than the built-in one."""
@@ -27,7 +27,8 @@ def open_parser(name: str) -> Parser[Any]:
     Parameters
     ----------
     name
-        ``link-grammar``; ``chart``, or ``chart:GRAMMAR`` with another grammar; ``spacy-sm``.
+        ``link-grammar``; ``chart``, or ``chart:GRAMMAR`` with another grammar; ``spacy-sm``; ``lingotweaker``, the rule
+        checker.
 
     Raises
     ------
@@ -48,6 +49,10 @@ def open_parser(name: str) -> Parser[Any]:
         from celadon.parsing.dependency_parser import dependency_parser
 
         return dependency_parser(name)
+    if name == RULES:
+        from celadon.parsing.rule_checker import RuleChecker
+
+        return RuleChecker()
     raise UsageError(f"no parser is called {name!r}; known: {', '.join(NAMES)}, {CHART_PREFIX}GRAMMAR")
 
 

@@ -13,8 +13,18 @@ import numpy.typing as npt
 from celadon.batch import Batch
 from celadon.core import FloatArray, InputError, MissingExtraError, Sample, UsageError
 from celadon.io.paragraphs import read_paragraphs
-from celadon.metrics.gleu_features import all_features, parser_features
-from celadon.metrics.gleu_weights import FALLING, FEATURES_OF, FORMAT, GLEU, GLEU_PLUS, GleuWeights, Term, normalised
+from celadon.metrics.gleu_features import SentenceFeatures, all_features, parser_features, rule_features
+from celadon.metrics.gleu_weights import (
+    FALLING,
+    FEATURES_OF,
+    FORMAT,
+    GLEU,
+    GLEU_PLUS,
+    GLEU_PLUS_RULES,
+    GleuWeights,
+    Term,
+    normalised,
+)
 from celadon.synth.glue import glued_sentences
 from celadon.synth.sentence_damage import damage, damage_by
 from celadon.synth.token_corpus import TokenCorpus, number_sentences
@@ -33,10 +43,15 @@ DAMAGED: Mapping[str, Mapping[str, float]] = {GLEU: {}, GLEU_PLUS: {ANY: 0.4, "m
 have neither misspelled nor doubled words, so that nothing could be learnt of these."""
 
 GOOD = frozenset({"logprob", "confidence", "slor", "acceptability"})
-BAD = frozenset({"fragments", "nulls", "disjuncts", "unknown", "repeated"})
+BAD = frozenset({"fragments", "nulls", "disjuncts", "unknown", "repeated", "rules"})
 """Features of which more must not speak against a sentence, or for it, whatever the examples say: where their weight
 would, it is 0. Of invalid linkages the paper has no strong intuition."""
 
+_FEATURES: Mapping[str, Callable[[Batch], SentenceFeatures]] = {
+    GLEU: parser_features,
+    GLEU_PLUS: all_features,
+    GLEU_PLUS_RULES: rule_features,
+}
 _FOLDS = 5
 _AT_ONCE = 128
 _DISFLUENT = 1
@@ -58,6 +73,8 @@ class GleuRecipe:
         How many of each kind are kept apart for the figures.
     seed
         For all that is drawn.
+    rules
+        Whether `gleu_plus` asks the rule checker too.
     """
 
     metric: str = GLEU
@@ -65,12 +82,20 @@ class GleuRecipe:
     count: int = 1_000
     held_out: int = 150
     seed: int = 0
+    rules: bool = False
 
     def __post_init__(self) -> None:
-        if self.metric not in FEATURES_OF:
-            raise UsageError(f"unknown metric {self.metric!r}; known: {', '.join(FEATURES_OF)}")
+        if self.metric not in DAMAGED:
+            raise UsageError(f"unknown metric {self.metric!r}; known: {', '.join(DAMAGED)}")
+        if self.rules and self.metric != GLEU_PLUS:
+            raise UsageError(f"the rule checker is for {GLEU_PLUS}, not for {self.metric}")
         if self.count < _FOLDS or self.held_out < 1:
             raise UsageError(f"at least {_FOLDS} sentences of each kind must be trained on, and 1 kept apart")
+
+    @property
+    def kind(self) -> str:
+        """The metric that the weights are for."""
+        return GLEU_PLUS_RULES if self.rules else self.metric
 
 
 class Examples(NamedTuple):
@@ -163,7 +188,7 @@ def train_gleu(training: Examples, apart: Examples, recipe: GleuRecipe, progress
     }
     content = {
         "format": FORMAT,
-        "metric": recipe.metric,
+        "metric": recipe.kind,
         "length": recipe.length,
         "bias": weights.bias,
         "features": {name: term._asdict() for name, term in weights.terms.items()},
@@ -178,7 +203,7 @@ def _columns(
     texts: Sequence[str], recipe: GleuRecipe, advance: Callable[[int], None]
 ) -> tuple[dict[str, FloatArray], npt.NDArray[np.int64]]:
     """The features of texts of one sentence, and which texts have them."""
-    read = all_features if recipe.metric == GLEU_PLUS else parser_features
+    read = _FEATURES[recipe.kind]
     pieces: list[dict[str, FloatArray]] = []
     rows: list[npt.NDArray[np.int64]] = []
     left = iter(texts)
@@ -187,7 +212,7 @@ def _columns(
         found = read(Batch([Sample(text) for text in piece]))
         # a text that falls into several sentences is no example of either kind
         single = np.bincount(found.owner, minlength=len(piece))[found.owner] == 1
-        pieces.append({name: found.columns[name][single] for name in FEATURES_OF[recipe.metric]})
+        pieces.append({name: found.columns[name][single] for name in FEATURES_OF[recipe.kind]})
         rows.append(found.owner[single] + done)
         done += len(piece)
         advance(done)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from celadon.cli.progress import CountProgress
 from celadon.cli.train.bars import bar
-from celadon.cli.train.recipe_options import file_names, given_options
+from celadon.cli.train.recipe_options import file_names, given_options, recipe_of
 
 if TYPE_CHECKING:
     from celadon.train.gleu import TrainedGleu
@@ -46,6 +46,7 @@ def add_parser(kinds: Any) -> None:
         "--tokens", type=int, default=3_000_000, metavar="N", help="read the corpus so far (default: 3000000)"
     )
     command.add_argument("--seed", type=int, default=0, metavar="N", help="for all that is drawn (default: 0)")
+    command.add_argument("--rules", action="store_true", help="for gleu_plus[rules=true]: ask the rule checker too")
     command.set_defaults(run=run)
 
 
@@ -57,7 +58,7 @@ def run(arguments: argparse.Namespace) -> int:
     from celadon.text.layout import printable, table
     from celadon.train.gleu import GleuRecipe, make_examples, read_some, train_gleu
 
-    recipe = GleuRecipe(arguments.metric, arguments.length, arguments.count, arguments.held_out, arguments.seed)
+    recipe = recipe_of(arguments, GleuRecipe)
     check_distinct(arguments.output, arguments.corpus)
     folder = Path(arguments.output).parent
     if not folder.is_dir():
@@ -82,4 +83,5 @@ def _command(arguments: argparse.Namespace) -> str:
     """The command that makes these weights, with files by their names."""
     given = [*file_names(arguments.corpus), "--output", Path(arguments.output).name]
     given += given_options(arguments, ("metric", "length", "count", "held_out", "tokens", "seed"))
+    given += ["--rules"] if arguments.rules else []
     return shlex.join(["celadon", "train", "gleu", *given])

@@ -1,4 +1,4 @@
-"""Processes that run Link Grammar: what goes wrong inside its C library costs a sentence, never the run."""
+"""Processes that run a parser's library: what goes wrong inside it costs a sentence, never the run."""
 
 from __future__ import annotations
 
@@ -11,20 +11,40 @@ import subprocess
 import sys
 import threading
 import weakref
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TypeAlias
 
 from celadon.core import CeladonError, MissingExtraError
 
-_SCRIPT = Path(__file__).with_name("link_library.py")
+_LOOP = Path(__file__).with_name("worker_loop.py")
 
-# Seconds by the clock: it takes a fifth of one where nothing else is going on
+# Seconds by the clock: it takes two at most where nothing else is going on
 _TIME_TO_START = 120
 
 Answer: TypeAlias = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Program:
+    """What a process runs.
+
+    Attributes
+    ----------
+    name
+        The library's, for messages.
+    script
+        A file with a class ``Library`` that has ``versions``, ``parse`` for a sentence, and imports only the standard
+        library. It raises ImportError with the name of what is not installed.
+    options
+        What the class is called with.
+    """
+
+    name: str
+    script: Path
+    options: Mapping[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -35,8 +55,6 @@ class Limits:
     ----------
     seconds
         Processor time, which does not depend on what else the machine does.
-    linkages
-        How many linkages are examined.
     bytes
         Memory of a process.
     patience
@@ -44,7 +62,6 @@ class Limits:
     """
 
     seconds: int
-    linkages: int
     bytes: int
     patience: float
 
@@ -56,23 +73,25 @@ class _NotStartedError(CeladonError):
 class _Worker:
     """One process, and one sentence at a time."""
 
-    def __init__(self, limits: Limits) -> None:
+    def __init__(self, program: Program, limits: Limits) -> None:
         self._limits = limits
         self._late = False
+        told: dict[str, Any] = {"script": str(program.script), "options": dict(program.options)}
+        told |= {"seconds": limits.seconds, "bytes": limits.bytes}
         # Link Grammar looks for its dictionary in the working folder first, so that must not be the user's.
         self.process = subprocess.Popen(
-            [sys.executable, "-I", "-S", str(_SCRIPT), json.dumps(asdict(limits))],
+            [sys.executable, "-I", "-S", str(_LOOP), json.dumps(told)],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
-            cwd=_SCRIPT.parent,
+            cwd=program.script.parent,
             env={**os.environ, "LC_ALL": "C.UTF-8"},
             start_new_session=True,
         )
         self.versions = self._exchange(b"", max(_TIME_TO_START, limits.patience))
         if self.versions is None:
             self.end()
-            raise _NotStartedError("a process for Link Grammar did not start; is there memory for it?")
+            raise _NotStartedError(f"a process for {program.name} did not start; is there memory for it?")
         if "absent" in self.versions:
             self.end()
             raise MissingExtraError(self.versions["absent"], "parse")
@@ -137,9 +156,9 @@ class Workers:
     is tried once more. The processes end with this one, however it ends.
     """
 
-    def __init__(self, count: int, limits: Limits) -> None:
+    def __init__(self, count: int, program: Program, limits: Limits) -> None:
         self.count = count
-        self._limits = limits
+        self._program, self._limits = program, limits
         self._owner = os.getpid()
         self._started: set[_Worker] = set()
         self._idle = self._empty_places()
@@ -147,7 +166,7 @@ class Workers:
 
     @property
     def versions(self) -> dict[str, str]:
-        """The versions of the library and of its dictionary."""
+        """The versions of the library and of its data."""
         worker = self._take()
         self._idle.put(worker)
         return worker.versions or {}
@@ -205,9 +224,9 @@ class Workers:
 
     def _start(self) -> _Worker:
         try:
-            worker = _Worker(self._limits)
+            worker = _Worker(self._program, self._limits)
         except _NotStartedError:  # somebody may have ended it just then
-            worker = _Worker(self._limits)
+            worker = _Worker(self._program, self._limits)
         self._started.add(worker)
         return worker
 
