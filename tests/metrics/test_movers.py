@@ -364,3 +364,14 @@ class TestEvidence:
         ]
         assert "music" in found.text_spans[0].note
         assert metric.evidence(Sample("...", ("river",))) is None
+
+
+@pytest.mark.parametrize("name", ["smd", "s_wmd"])
+def test_evidence_of_sentences(name: str) -> None:
+    text = "A judge spoke in court. The boat was on the river."
+    evidence = load(name).evidence(Sample(text, ("Bees fly.", "The boat was on the river. The judge spoke.")))
+    assert evidence is not None
+    assert evidence.reference == 1
+    assert [text[span.start : span.end] for span in evidence.text_spans] == [text[:23], text[24:]]
+    assert [span.label for span in evidence.text_spans] == ["other", "match"]
+    assert evidence.text_spans[0].note.startswith("The judge spoke., 0.")

@@ -54,6 +54,17 @@ class TestBuiltin:
         assert "no reference" in found.reasons[0]
         assert "Latin" in found.reasons[1]
 
+    def test_evidence_names_the_nearest_sentence(self) -> None:
+        text = "A judge spoke in court. The boat was on the river."
+        evidence = load("vecsim").evidence(Sample(text, ("Bees fly.", "The boat was on the river. The judge talked.")))
+        assert evidence is not None
+        assert evidence.reference == 1
+        first, second = evidence.text_spans
+        assert (text[first.start : first.end], first.label) == ("A judge spoke in court.", "other")
+        assert first.note.startswith("The judge talked., 0.")
+        assert (second.label, second.note) == ("match", "The boat was on the river., 1.00")
+        assert load("vecsim").evidence(Sample("река", ("A text.",))) is None
+
 
 class TestAverage:
     def test_the_cosine_of_the_means_of_words(self) -> None:

@@ -15,6 +15,7 @@ from scipy import stats
 
 import celadon
 from celadon.reproduce import published
+from tests.conftest import builtin_is_there, missing_part
 
 METRICS = ("rouge1", "rougeL", "ter", "bleu1")
 KINDS: dict[str, Callable[..., Any]] = {
@@ -70,6 +71,32 @@ def test_correlations_equal_scipy(figures: list[dict[str, Any]], data: Path, tab
             assert figure["ours"] == pytest.approx(expected, abs=1e-12)
             assert (figure["count"], figure["nulls"]) == (len(rows), 0)
             assert figure["low"] < figure["ours"] < figure["high"]
+
+
+def test_embeddings_and_movers_stand_in_the_rows_of_the_paper(
+    reproduce: Callable[..., int], data: Path, tmp_path: Path
+) -> None:
+    if not builtin_is_there():
+        missing_part("the builtin encoder", "train it, or check out its weights")
+    names = ("wmd", "smd", "s_wmd", "moverscore", "bertscore")
+    assert reproduce("--metric", ",".join(names), "--only", "gruen3,gruen4") == 0
+    made = (tmp_path / "out.md").read_text()
+    rows = _rows(data, "novikova2017_bagel.jsonl.gz")
+    references = [list(dict.fromkeys(row["references"])) for row in rows]
+    scores = celadon.score([row["output"] for row in rows], references, metrics=list(names))
+
+    def rho(name: str, rating: str) -> float:
+        return float(stats.spearmanr(scores[name], _human(rows, rating), nan_policy="omit").statistic)
+
+    first = next(line for line in made.splitlines() if line.startswith("| MoverScore: moverscore"))
+    assert f"| {rho('moverscore', 'naturalness'):.3f} (0.07) |" in first
+    # what is called best is so on average over both of the paper's ratings
+    average = {name: rho(name, "naturalness") + rho(name, "quality") for name in names[:3]}
+    best = next(line for line in made.splitlines() if line.startswith("| WMD-best: "))
+    assert best.startswith(f"| WMD-best: {max(average, key=lambda name: average[name])} ")
+    assert "| bertscore " in made
+    assert "Xu et al. (2016): no data" in made
+    assert "– (0.62)" in made
 
 
 def test_reliable_items_are_those_whose_raters_agree(figures: list[dict[str, Any]], data: Path) -> None:

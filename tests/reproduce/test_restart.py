@@ -118,7 +118,7 @@ def test_a_killed_run_goes_on_to_the_same_file(data: Path, tmp_path: Path) -> No
 
     assert start("whole").wait(60) == 0
     kept = 0
-    for _ in range(3):
+    for _ in range(2):
         run = start("killed")
         deadline = time.monotonic() + 60
         while len(_state(tmp_path / "killed")) < kept + 8 and time.monotonic() < deadline:

@@ -10,6 +10,7 @@ from celadon.batch.encodings import Encodings, encodings_of
 from celadon.batch.likelihoods import Likelihoods, likelihoods_of
 from celadon.batch.order import Orders, orders_of
 from celadon.batch.parses import Parses, parses_of
+from celadon.batch.token_states import TokenStates, token_states_of
 from celadon.batch.trees import Trees, trees_of
 from celadon.batch.units import CONTEXTS, NO_WORDS
 from celadon.batch.words import Words, words_of
@@ -24,6 +25,7 @@ __all__ = [
     "Likelihoods",
     "Orders",
     "Parses",
+    "TokenStates",
     "Trees",
     "Words",
 ]
@@ -84,6 +86,16 @@ class Batch:
     def encodings(self, model: str = "builtin") -> Encodings:
         """Return what a sentence encoder makes of the sentences: ``builtin``, or a folder."""
         return self.view(("encodings", model), lambda: encodings_of(self, model))
+
+    def token_states(self, model: str = "builtin") -> TokenStates:
+        """Return the tokens of all texts and references, and what an encoder makes of each in its context.
+
+        Parameters
+        ----------
+        model
+            ``builtin``, ``minilm``, ``hf:NAME``, or a folder.
+        """
+        return self.view(("token states", model), lambda: token_states_of(self.samples, model))
 
     def acceptability(self, model: str = "builtin") -> Acceptabilities:
         """Return how acceptable the sentences are: by an encoder, or by a classifier ``hf:NAME``."""

@@ -150,6 +150,11 @@ class _Mover(Metric):
         parts = {"distance": distances, "known": _known(batch, read)}
         return MetricScores(self.spec, np.exp(-distances), parts, reasons)
 
+    def evidence(self, sample: Sample) -> Evidence | None:
+        from celadon.metrics.movers_evidence import moved_sentences
+
+        return moved_sentences(self, sample)
+
     def models(self) -> tuple[str, ...]:
         vectors = self.reading.table
         return (f"{vectors.name}@{vectors.digest[:8]}",)

@@ -10,6 +10,7 @@ import numpy as np
 
 from celadon.batch import NO_WORDS, Batch
 from celadon.core import IntArray
+from celadon.metrics.idf_file import counts_of_file
 from celadon.models.word_mover import STOP_WORDS
 from celadon.models.word_vectors import WordVectors, word_vectors
 from celadon.text.inverse_frequency import DocumentCounts
@@ -19,7 +20,6 @@ from celadon.text.words import located_words, splitter
 
 DROP, KEEP = "drop", "keep"
 UNKNOWN = "the word vectors know no word of the text that counts"
-_ROWS_AT_ONCE = 512
 _NOT_COUNTED = -2
 
 
@@ -137,18 +137,11 @@ def file_counts(path: str, reading: WordReading) -> DocumentCounts:
     InputError
         It cannot be read, or there is no text in it that the vectors know; the message says where.
     """
-    from celadon.core import InputError
-    from celadon.io import BadRow, Fields, Reader
+    words = reading.table.words
 
-    def refuse(row: BadRow) -> None:
-        raise InputError(str(row))
-
-    words, counts = reading.table.words, DocumentCounts(0, {})
-    for chunk in Reader([path], Fields(), chunk_rows=_ROWS_AT_ONCE, on_bad=refuse):
-        texts = [sample.text for sample in chunk.samples]
+    def documents(texts: Sequence[str]) -> Iterator[list[str]]:
         read = dict(_read(texts, reading))
-        known = [read[text].numbers.tolist() for text in texts if not read[text].reason]
-        counts = counts.merged(DocumentCounts.of([words[number] for number in numbers] for numbers in known))
-    if not counts.documents:
-        raise InputError(f"{path}: there is no text in it that the word vectors know, so it gives no idf")
-    return counts
+        known = (read[text].numbers.tolist() for text in texts if not read[text].reason)
+        return ([words[number] for number in numbers] for numbers in known)
+
+    return counts_of_file(path, documents, "the word vectors")

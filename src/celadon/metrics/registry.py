@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import re
 from collections.abc import Iterable
 from difflib import get_close_matches
 from importlib import import_module
@@ -64,6 +65,9 @@ _OURS = {
     "smd": "movers:Smd",
     "s_wmd": "movers:SWmd",
     "vecsim": "vecsim:Vecsim",
+    "sumqe": "sumqe:Sumqe",
+    "bertscore": "bertscore:Bertscore",
+    "moverscore": "moverscore:Moverscore",
     "formula": "formula:Formula",
     "combined": "combined:Combined",
 }
@@ -197,6 +201,27 @@ def split_specs(text: str) -> list[str]:
             begin = at + 1
     found.append(text[begin:])
     return [spec.strip() for spec in found if spec.strip()]
+
+
+def with_option(specs: Iterable[str], option: str, value: int) -> list[str]:
+    """Give an option to each metric that has it and was not given one.
+
+    Raises
+    ------
+    UsageError
+        No metric has it.
+    """
+    found, has_it = [], False
+    for spec in specs:
+        metric = load(spec)
+        has_it |= option in metric.options
+        if option in metric.options and not re.search(rf"[\[,]\s*{option}\s*=", spec):
+            assert dataclasses.is_dataclass(metric)
+            metric = dataclasses.replace(metric, **{option: value})
+        found.append(metric.spec)
+    if not has_it:
+        raise UsageError(f"no metric asked for by name has the option {option}; wmd, bertscore and moverscore have one")
+    return found
 
 
 def load_all(specs: Iterable[str | Metric]) -> tuple[Metric, ...]:

@@ -15,8 +15,8 @@ import numpy as np
 import numpy.typing as npt
 
 from celadon.batch import Batch
-from celadon.batch.units import places_of, units_of, unreadable
-from celadon.core import FloatArray, IntArray, Metric, MetricInfo, MetricScores, Need, Sample, UsageError
+from celadon.batch.units import Places, places_of, units_of, unreadable
+from celadon.core import Evidence, FloatArray, IntArray, Metric, MetricInfo, MetricScores, Need, Sample, UsageError
 from celadon.metrics.movers_bags import SENTENCES, bags_and_points, weighted_words
 from celadon.metrics.movers_documents import DROP, WordReading, read_texts
 from celadon.models.store.places import HF_PREFIX
@@ -85,10 +85,13 @@ class Vecsim(Metric):
     def _text_vectors(self, batch: Batch) -> _TextVectors:
         if self.encoder == AVERAGE:
             return _averaged(batch, WordReading(self.vectors, DROP, False))
-        if self.encoder == MINILM or self.encoder.startswith(HF_PREFIX):
-            return _of_transformers(batch, self.encoder)
-        found = batch.encodings(self.encoder)
-        return _TextVectors(_means(found.owner, found.encoded.meaning, len(batch)), found.reasons)
+        found = sentence_vectors(batch, self.encoder)
+        return _TextVectors(_means(found.places.owner, found.rows, len(batch)), found.reasons)
+
+    def evidence(self, sample: Sample) -> Evidence | None:
+        from celadon.metrics.vecsim_evidence import nearest_sentences
+
+        return None if self.encoder == AVERAGE else nearest_sentences(self, sample)
 
     def models(self) -> tuple[str, ...]:
         from celadon.models.encoder import sentence_encoder
@@ -122,14 +125,25 @@ def _means(owner: IntArray, rows: npt.NDArray[np.floating], texts: int) -> Float
     return np.asarray(sums / np.where(lengths > 0, lengths, 1.0), dtype=np.float64)
 
 
-def _of_transformers(batch: Batch, name: str) -> _TextVectors:
+class SentenceVectors(NamedTuple):
+    """The sentences of a batch, their vectors, of length 1, and why a text has none."""
+
+    places: Places
+    rows: npt.NDArray[np.floating]
+    reasons: Mapping[int, str]
+
+
+def sentence_vectors(batch: Batch, name: str) -> SentenceVectors:
+    """Encode the sentences of all texts."""
     from celadon.models.mean_pooled import mean_pooled_encoder
 
+    if name != MINILM and not name.startswith(HF_PREFIX):
+        found = batch.encodings(name)
+        return SentenceVectors(Places(found.owner, found.starts, found.ends), found.encoded.meaning, found.reasons)
     encoder = mean_pooled_encoder(name)
     reasons = unreadable(batch, encoder.scripts, encoder.name)
     units = [unit for unit in units_of(batch) if unit.owner not in reasons]
-    rows = encoder.encode([unit.text for unit in units])
-    return _TextVectors(_means(places_of(units).owner, rows, len(batch)), reasons)
+    return SentenceVectors(places_of(units), encoder.encode([unit.text for unit in units]), reasons)
 
 
 def _averaged(batch: Batch, reading: WordReading) -> _TextVectors:

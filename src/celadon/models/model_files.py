@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -66,7 +67,9 @@ def load_table(path: Path) -> npt.NDArray[Any]:
     return table
 
 
-def load_session(path: Path, threads: int | None, inputs: set[str], outputs: set[str], what: str) -> InferenceSession:
+def load_session(
+    path: Path, threads: int | None, inputs: set[str], outputs: set[str], what: str, graph: bytes | None = None
+) -> InferenceSession:
     """Load a graph.
 
     Parameters
@@ -74,23 +77,25 @@ def load_session(path: Path, threads: int | None, inputs: set[str], outputs: set
     path
         Its file.
     threads
-        How many threads run it; None takes one per core.
+        How many threads run it; None takes as many as ``CELADON_THREADS`` says, else one per core.
     inputs, outputs
         The names it must have.
     what
         What it is to be, for the message if it is not: ``language model``.
+    graph
+        What to load in place of what is in the file.
     """
     import onnxruntime
 
     if threads is not None and threads < 1:
         raise UsageError(f"{threads} threads are too few; take 1 or more")
     options = onnxruntime.SessionOptions()
-    options.intra_op_num_threads = threads or 0
+    options.intra_op_num_threads = threads or _threads_told()
     options.inter_op_num_threads = 1
     options.use_deterministic_compute = True
     options.log_severity_level = 3
     with loading(path):
-        session = onnxruntime.InferenceSession(str(path), options, providers=["CPUExecutionProvider"])
+        session = onnxruntime.InferenceSession(graph or str(path), options, providers=["CPUExecutionProvider"])
         for side, found, wanted in (
             ("inputs", session.get_inputs(), inputs),
             ("outputs", session.get_outputs(), outputs),
@@ -98,6 +103,12 @@ def load_session(path: Path, threads: int | None, inputs: set[str], outputs: set
             if {item.name for item in found} != wanted:
                 raise InputError(f"{path}: its {side} are not {' and '.join(sorted(wanted))}; it is no {what} of ours")
     return session
+
+
+def _threads_told() -> int:
+    """What a driver tells the workers that share a machine; 0 leaves it to the library."""
+    told = os.environ.get("CELADON_THREADS", "")
+    return int(told) if told.isdecimal() else 0
 
 
 def files_digest(folder: Path, patterns: Iterable[str]) -> str:

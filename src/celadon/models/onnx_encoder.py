@@ -122,7 +122,7 @@ class OnnxEncoder:
     @cached_property
     def digest(self) -> str:
         """The sha256 over the names and hashes of the weights and the tokenizer."""
-        return files_digest(self._folder, _SCORING)
+        return encoder_digest(self._folder)
 
     @property
     def scripts(self) -> tuple[str, ...]:
@@ -208,6 +208,11 @@ def _joined(rows: Sequence[_Row], found: Mapping[str, Float32Array]) -> Mapping[
         "before": found["before"][lasts],
         "after": found["after"][starts],
     }
+
+
+def encoder_digest(folder: Path) -> str:
+    """Return the sha256 over the names and hashes of an encoder's weights and its tokenizer."""
+    return files_digest(folder, _SCORING)
 
 
 def read_description(folder: Path) -> Description:

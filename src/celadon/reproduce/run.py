@@ -29,6 +29,7 @@ _DIALOGUE = ("bagel", "sfhotel", "sfrest")
 TABLES = {
     "gruen2": _Maker(tables_gruen.table_2, ("cnndm",)),
     "gruen3": _Maker(tables_gruen.table_3, _DIALOGUE),
+    "gruen4": _Maker(tables_gruen.table_4, ("sulem",)),
     "gruen8": _Maker(tables_williams.table_8, ("cnndm", *_DIALOGUE, "toutanova")),
     "gruen9": _Maker(tables_gruen.table_9, ("cnndm",)),
     "slor3": _Maker(tables_slor.table_3, tuple(PLANS)),

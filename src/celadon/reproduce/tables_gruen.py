@@ -1,4 +1,4 @@
-"""Tables 2, 3, 8 and 9 of the GRUEN paper: correlations at the level of the single text, and Williams' tests."""
+"""Tables 2, 3, 4 and 9 of the GRUEN paper: correlations at the level of the single text."""
 
 from __future__ import annotations
 
@@ -25,6 +25,7 @@ from celadon.reproduce.published import (
     GRUEN_2_CNNDM,
     GRUEN_2_ROWS,
     GRUEN_2_TAC,
+    GRUEN_4,
     GRUEN_9,
     GRUEN_9_ROWS,
     GRUEN_14_CNNDM,
@@ -89,6 +90,22 @@ def table_3(sets: Sets) -> PaperTable:
     )
     title = "GRUEN, Table 3: Spearman's ρ and Pearson's r with ratings of dialogue outputs"
     return PaperTable("gruen3", title, caption, tuple(blocks), tuple(figures))
+
+
+def table_4(sets: Sets) -> PaperTable:
+    """Simplification: the paper's set, which is not at hand, and one that is."""
+    grammar = (Rating("Grammar", "grammar"),)
+    lacking, _ = _block("gruen4", None, "Xu et al. (2016)", grammar, _ALL, GRUEN_4)
+    plan = PLANS["sulem"]
+    text = (
+        "Another set of simplified sentences, which the paper does not have, with the rows of the paper's table. It "
+        "has source sentences but no references."
+    )
+    same_rows: Figures = {(label, plan.fluency, kind): None for label, _, kind in GRUEN_4}
+    block, figures = _block("gruen4", sets.get("sulem"), plan.title, plan.ratings, _ALL, same_rows, (text,))
+    caption = f"{_signs(sets, ['sulem'])} {_BEST}"
+    title = "GRUEN, Table 4: ρ, τ and r with ratings of simplified sentences"
+    return PaperTable("gruen4", title, caption, (lacking, block), figures)
 
 
 def table_9(sets: Sets) -> PaperTable:

@@ -23,6 +23,11 @@ def printable(text: str) -> str:
     return "".join("\N{REPLACEMENT CHARACTER}" if unicodedata.category(c) in ("Cc", "Cs") else c for c in text)
 
 
+def shortened(text: str, most: int = 60) -> str:
+    """The beginning of a text that is too long to be shown beside others."""
+    return text if len(text) <= most else f"{text[:most].rstrip()} ..."
+
+
 def table(header: Sequence[str], rows: Sequence[Sequence[str]], left: int = 1) -> str:
     """Lay out rows in columns, the first ``left`` of them to the left, the others to the right."""
     cells = [list(header), *(list(row) for row in rows)]

@@ -132,19 +132,13 @@ def read_ratings(
     UsageError
         The format is unknown, or no rating was named.
     """
-    known = format if format in DATA_SETS else _COLA if format is None and _looks_like_cola(path) else None
-    if known is None and format is not None and format not in _TABLE_FORMATS:
-        raise UsageError(
-            f"unknown format {format!r}; the formats are {', '.join(_TABLE_FORMATS)}, "
-            f"the data sets {', '.join(DATA_SETS)}"
-        )
+    known = data_set_of(path, format)
     if rating is None and known is not None and len(DATA_SETS[known].dimensions) == 1:
         rating = DATA_SETS[known].dimensions[0]
     if rating is None:
         offered = f", one of {', '.join(DATA_SETS[known].dimensions)}" if known else ""
         raise UsageError(f"no rating: name the column of human scores with --rating{offered}")
-    read = read_table_rows(path, format=format) if known is None else _judgements(known, path)
-    rows = tuple(read)
+    rows = rows_of(path, format)
     return RatedTexts(
         path=path,
         rating=rating,
@@ -152,8 +146,25 @@ def read_ratings(
         rows=rows,
         columns=Columns(rows),
         fields=fields or Fields(),
-        cells=known is None and _has_cells(path, format),
+        cells=has_cells(path, format),
     )
+
+
+def data_set_of(path: str, format: str | None) -> str | None:  # noqa: A002
+    """The known data set that a file is of, by what was said or by its first line; None for any other table."""
+    known = format if format in DATA_SETS else _COLA if format is None and _looks_like_cola(path) else None
+    if known is None and format is not None and format not in _TABLE_FORMATS:
+        raise UsageError(
+            f"unknown format {format!r}; the formats are {', '.join(_TABLE_FORMATS)}, "
+            f"the data sets {', '.join(DATA_SETS)}"
+        )
+    return known
+
+
+def rows_of(path: str, format: str | None) -> tuple[TableRow, ...]:  # noqa: A002
+    """The rows of a table or of a known data set."""
+    known = data_set_of(path, format)
+    return tuple(read_table_rows(path, format=format) if known is None else _judgements(known, path))
 
 
 def _judgements(name: str, path: str) -> Iterator[TableRow]:
@@ -161,7 +172,10 @@ def _judgements(name: str, path: str) -> Iterator[TableRow]:
         yield TableRow(row, path, f"{path}: {row['id']}")
 
 
-def _has_cells(path: str, format: str | None) -> bool:  # noqa: A002
+def has_cells(path: str, format: str | None) -> bool:  # noqa: A002
+    """Whether all values of a table are strings, as in CSV."""
+    if data_set_of(path, format) is not None:
+        return False
     # of the standard input only objects in lines have values that are no strings
     return (format or endings(path)[0].removeprefix(".")) in ("csv", "tsv")
 

@@ -30,13 +30,13 @@ from celadon.train.reading_documents import CIRCLED, Document
 Progress = Callable[[int, int], None]
 
 # Which damage each aspect must tell; what another aspect is about leaves it whole, unless it says nothing either way.
-_TELLS: Mapping[str, frozenset[str]] = {
+TELLS: Mapping[str, frozenset[str]] = {
     GRAMMATICALITY: frozenset({"broken", "looped", "cut", CIRCLED}),
     REDUNDANCY: frozenset({"repeated", "repeated_changed", "repeated_beginning", "looped", CIRCLED}),
     FOCUS: frozenset({"mixed"}),
     COHERENCE: frozenset({"reordered", "mixed", "beheaded"}),
 }
-_SILENT: Mapping[str, frozenset[str]] = {
+SILENT: Mapping[str, frozenset[str]] = {
     GRAMMATICALITY: frozenset({"repeated_changed", "repeated_beginning"}),
     REDUNDANCY: frozenset({"broken", "beheaded"}),
     FOCUS: frozenset({"repeated", "repeated_changed", "repeated_beginning", "reordered", "beheaded", CIRCLED}),
@@ -154,7 +154,7 @@ class _Fit:
         grammar, share, worst = self._grammaticality()
         aspects = {GRAMMATICALITY: grammar}
         for name in ASPECTS[1:]:
-            rows = self.fitted & ~np.isin(self.kinds, sorted(_SILENT[name]))
+            rows = self.fitted & ~np.isin(self.kinds, sorted(SILENT[name]))
             features = {feature: self.texts[feature][rows] for feature in FEATURES[name]}
             aspects[name] = _logistic(features, self._target(name)[rows])
         values = self._values(aspects, worst)
@@ -179,13 +179,13 @@ class _Fit:
 
     def _target(self, aspect: str) -> FloatArray:
         """The share of a document that is whole in an aspect."""
-        return np.where(np.isin(self.kinds, sorted(_TELLS[aspect])), 1 - self.amounts, 1.0)
+        return np.where(np.isin(self.kinds, sorted(TELLS[aspect])), 1 - self.amounts, 1.0)
 
     def _grammaticality(self) -> tuple[dict[str, float], float, float]:
         """The weights of a sentence, the share of SLOR in them, and that of the worst sentence."""
         owner = self.seen.owner
         target = 1 - self._is_broken()
-        known = self.fitted[owner] & ~np.isin(self.kinds[owner], sorted(_SILENT[GRAMMATICALITY]))
+        known = self.fitted[owner] & ~np.isin(self.kinds[owner], sorted(SILENT[GRAMMATICALITY]))
         fits = {}
         for share in SLOR_SHARES if self.rated else (0.3,):
             features, unmix = _mixed(self.seen.of_sentences, share, known)
@@ -223,7 +223,7 @@ class _Fit:
         """How well each aspect tells its damage: the rank correlation on the documents kept apart."""
         found = {}
         for name in ASPECTS:
-            rows = ~self.fitted & (np.isin(self.kinds, ["", *_TELLS[name]]))
+            rows = ~self.fitted & (np.isin(self.kinds, ["", *TELLS[name]]))
             found[name] = spearman(values[name][rows], self._target(name)[rows]).value
         return found
 

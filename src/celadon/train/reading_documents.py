@@ -18,8 +18,11 @@ from celadon.train.corpus import Corpus
 
 CIRCLED = "circled"
 """The kind of damage that a weak language model does."""
+KINDS = (*DOCUMENT_KINDS, CIRCLED)
+"""All that can be done to a document."""
+BREAKING = frozenset({"broken", "looped", "cut", CIRCLED})
+"""What leaves sentences that are no longer sound."""
 _FEWEST, _MOST, _PIECE = 3, 10, 5
-_BREAKING = frozenset({"broken", "looped", "cut", CIRCLED})
 _TESTED = 5  # one paragraph in so many is kept apart
 
 
@@ -70,33 +73,53 @@ def make_documents(
         CoNLL-U files, of which all documents are taken too, in pieces of a few sentences.
     """
     random = np.random.default_rng([seed, 5])
-    drawn = _paragraphs(corpus, advance)
+    drawn = paragraphs_of(corpus, advance)
     if len(drawn) < 2:
         raise InputError("the articles kept apart have no paragraphs of several sentences; give more text")
-    pieces = [piece for path in treebanks for piece in _pieces(path)]
+    pieces = [piece for path in treebanks for piece in pieces_of(path)]
     chosen = [*(drawn[at] for at in random.permutation(len(drawn))[:count]), *pieces]
     chosen = [chosen[at] for at in random.permutation(len(chosen))]
     others = [sentence for sentences in chosen for sentence in sentences]
-    kinds = [*DOCUMENT_KINDS, CIRCLED]
     babbler = Babbler(others)
     found = []
     for number, sentences in enumerate(chosen):
         apart = number % _TESTED == 0
         found.append(Document(" ".join(sentences), "", 0.0, apart))
-        for kind in random.choice(kinds, 2, replace=False).tolist():
-            amount = float(random.uniform(0.1, 1))
-            if kind == "beheaded":
-                amount /= 2
-            if kind == CIRCLED:
-                made = _circled(sentences, babbler, amount, random)
-            else:
-                made = damaged_document(sentences, others, kind, amount, random)
-            if made.amount and (kind != "beheaded" or hanging_opening(made.text)):
-                # only one sentence is worse where the end is cut off, or nothing is left that the first refers to
-                shares = {"cut": made.amount / len(sentences), "beheaded": 1 / len(made.sentences)}
-                broken = _changed(sentences, made) if kind in _BREAKING else ()
-                found.append(Document(made.text, kind, shares.get(kind, made.amount), apart, broken))
+        for kind in random.choice(KINDS, 2, replace=False).tolist():
+            if made := one_damaged(sentences, kind, others, babbler, random):
+                found.append(made._replace(apart=apart))
     return found
+
+
+def one_damaged(
+    sentences: list[str], kind: str, others: list[str], babbler: Babbler, random: np.random.Generator
+) -> Document | None:
+    """Damage a document in one of the ``KINDS`` by a random amount; None where that changed nothing.
+
+    Parameters
+    ----------
+    sentences, others
+        The document, and sentences of other documents.
+    kind
+        What is done.
+    babbler
+        Made of the others.
+    random
+        Where all chance comes from.
+    """
+    amount = float(random.uniform(0.1, 1))
+    if kind == "beheaded":
+        amount /= 2
+    if kind == CIRCLED:
+        made = _circled(sentences, babbler, amount, random)
+    else:
+        made = damaged_document(sentences, others, kind, amount, random)
+    if not made.amount or (kind == "beheaded" and not hanging_opening(made.text)):
+        return None
+    # only one sentence is worse where the end is cut off, or nothing is left that the first refers to
+    shares = {"cut": made.amount / len(sentences), "beheaded": 1 / len(made.sentences)}
+    broken = _changed(sentences, made) if kind in BREAKING else ()
+    return Document(made.text, kind, shares.get(kind, made.amount), False, broken)
 
 
 def _changed(sentences: list[str], made: DamagedDocument) -> tuple[tuple[int, int], ...]:
@@ -119,7 +142,8 @@ def _circled(sentences: list[str], babbler: Babbler, amount: float, random: np.r
     return DamagedDocument(" ".join(made), tuple(made), CIRCLED, done / len(sentences))
 
 
-def _paragraphs(corpus: Corpus, advance: Callable[[int], None]) -> list[list[str]]:
+def paragraphs_of(corpus: Corpus, advance: Callable[[int], None]) -> list[list[str]]:
+    """The sentences of each paragraph of a few sentences of the articles kept apart."""
     found = []
     for paragraph in corpus.paragraphs(advance):
         if paragraph.held_out:
@@ -129,7 +153,7 @@ def _paragraphs(corpus: Corpus, advance: Callable[[int], None]) -> list[list[str
     return found
 
 
-def _pieces(path: str) -> Iterator[list[str]]:
+def pieces_of(path: str) -> Iterator[list[str]]:
     """The documents of a treebank in pieces."""
     for document in read_conllu_documents(path):
         sentences = [text for text in document if FEWEST_WORDS <= len(text.split()) <= MOST_WORDS]

@@ -7,6 +7,7 @@ import math
 from typing import TYPE_CHECKING, Any
 
 from celadon.cli.meta import tables as meta_tables
+from celadon.cli.meta.best_of import add_best_of, best_of, print_best
 from celadon.cli.progress import CountProgress
 
 if TYPE_CHECKING:
@@ -26,6 +27,7 @@ def add_parser(commands: Any) -> None:
     meta_tables.add_table(command)
     meta_tables.add_metrics(command)
     meta_tables.add_correlation(command)
+    add_best_of(command)
     command.add_argument(
         "--level",
         action="append",
@@ -64,10 +66,12 @@ def run(arguments: argparse.Namespace) -> int:
             unit=arguments.unit,
             tick=progress,
         )
+    best = best_of(arguments, study)
     if arguments.json:
-        meta_tables.print_json(_as_json(study))
+        meta_tables.print_json(_as_json(study) | {"best_of": best})
     else:
         _print(study)
+        print_best(best)
     return 0
 
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from celadon.cli.meta import references
 from celadon.cli.meta import tables as meta_tables
+from celadon.cli.meta.best_of import add_best_of, best_of, print_best
 
 if TYPE_CHECKING:
     from celadon.meta.study import AgreementRow, CorrelationRow, Study
@@ -33,6 +34,7 @@ def add_parser(commands: Any) -> None:
     meta_tables.add_table(command)
     meta_tables.add_metrics(command)
     meta_tables.add_correlation(command)
+    add_best_of(command)
     meta_tables.add_drawing(command)
     command.add_argument(
         "--references",
@@ -60,10 +62,12 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.references:
         study = _with_references(study, arguments)
     written = _write(study, arguments)
+    best = best_of(arguments, study)
     if arguments.json:
-        meta_tables.print_json(_as_json(study))
+        meta_tables.print_json(_as_json(study) | {"best_of": best})
     else:
         _print(study)
+        print_best(best)
     for what in written:
         print(f"wrote {what}", file=sys.stderr)
     return 0

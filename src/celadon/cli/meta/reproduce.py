@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from celadon.reproduce.run import Outcome
 
-_TABLES = "gruen2, gruen3, gruen8, gruen9, slor3, slor7"
+_TABLES = "gruen2, gruen3, gruen4, gruen8, gruen9, slor3, slor7"
 _EPILOG = """\
 Scores are kept in the work folder: a run that was stopped goes on where it was, and a second run scores only what is
 new: other texts, a metric that has been registered since, a metric whose code has changed.

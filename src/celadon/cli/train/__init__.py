@@ -14,6 +14,7 @@ _KINDS = (
     "reading",
     "combine",
     "morcela",
+    "quality",
     "parser",
     "gleu",
     "fergus",

@@ -11,6 +11,7 @@ import os
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path, PurePosixPath
 from typing import Any, TypeAlias
 
@@ -22,6 +23,7 @@ WEIGHT_ENDINGS = (".safetensors", ".gguf", ".npy", ".onnx", ".json", ".txt", ".m
 # who converts fetched files; each has convert(file, into, precision, progress)
 CONVERTERS = {"smollm2": "celadon.models.smollm2"}
 PRECISIONS = ("fp32", "int8")
+_OF_THE_PACKAGE = Path(__file__).parent.parent / "catalog.json"
 _SHA256 = re.compile(r"[0-9a-f]{64}")
 _COMMIT = re.compile(r"[0-9a-f]{40}")
 
@@ -139,10 +141,18 @@ class Catalog:
 
 def load_catalog() -> Catalog:
     """Read the package's catalog and the one that ``CELADON_CATALOG`` names."""
-    raw = _read(Path(__file__).parent.parent / "catalog.json")
-    if extra := os.environ.get("CELADON_CATALOG"):
-        more = _read(Path(extra))
-        raw = {part: {**raw.get(part, {}), **more.get(part, {})} for part in ("downloads", "models")}
+    extra = os.environ.get("CELADON_CATALOG")
+    return _catalog(_read(_OF_THE_PACKAGE), _read(Path(extra))) if extra else _of_the_package()
+
+
+@cache
+def _of_the_package() -> Catalog:
+    # every batch asks for it, and it stays as it is while the program runs
+    return _catalog(_read(_OF_THE_PACKAGE), {})
+
+
+def _catalog(given: Mapping[str, Any], more: Mapping[str, Any]) -> Catalog:
+    raw = {part: {**given.get(part, {}), **more.get(part, {})} for part in ("downloads", "models")}
     downloads = {name: _download(name, entry) for name, entry in raw.get("downloads", {}).items()}
     return Catalog({name: _model(name, entry, downloads) for name, entry in raw.get("models", {}).items()})
 

@@ -1,0 +1,137 @@
+"""The mean of paired differences of a stream: its bootstrap interval and a permutation test, in constant memory.
+
+The interval is of the Poisson bootstrap. The test turns the sign of every difference at random, as if the two sides of
+each pair had been exchanged: where neither side is better, that changes nothing.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from celadon.core import FloatArray, IntArray
+from celadon.meta.poisson import PoissonWeights, percentile_interval
+
+_BLOCK = 512
+# The signs are drawn apart from the bootstrap's weights.
+_SIGNS = 1
+# Scores of one and the same text differ by so much with the batch it was in.
+_TIE = 1e-6
+# Two ways of adding the same numbers must count as equal.
+_SAME = 1e-12
+
+
+class PairedResult(NamedTuple):
+    """What the pairs tell of one column.
+
+    Attributes
+    ----------
+    pairs
+        How many pairs have both values.
+    nulls
+        How many have not.
+    mean_a, mean_b
+        The means over these pairs; NaN where there are none.
+    difference, low, high
+        The mean of the second less the first, and its 95% bootstrap interval.
+    pvalue
+        Of the permutation test, two-sided; the observed signs are counted among the drawn ones.
+    higher, ties, lower
+        How many of the second are higher than the first, equal to it, lower.
+    """
+
+    pairs: int
+    nulls: int
+    mean_a: float
+    mean_b: float
+    difference: float
+    low: float
+    high: float
+    pvalue: float
+    higher: int
+    ties: int
+    lower: int
+
+
+class PairedDifferences:
+    """Takes pairs piece by piece; how they are cut does not change the result.
+
+    Parameters
+    ----------
+    columns
+        How many numbers each side of a pair has.
+    resamples, seed
+        Of the bootstrap and of the test; the same seed gives the same draws.
+    """
+
+    def __init__(self, columns: int, *, resamples: int = 1000, seed: int = 0) -> None:
+        self._columns = columns
+        self._resamples = resamples
+        self._seed = seed
+        self._position = 0
+        self._weights = PoissonWeights(resamples, seed)
+        self._sums = np.zeros((2, columns))
+        self._size = np.zeros(columns)
+        self._pairs, self._higher, self._ties = (np.zeros(columns, dtype=np.int64) for _ in range(3))
+        self._drawn = np.zeros((resamples, 2 * columns))
+        self._turned = np.zeros((resamples, columns))
+
+    def add(self, first: FloatArray, second: FloatArray) -> None:
+        """Take the next pairs, each side pairs x columns; NaN where there is no value."""
+        known = np.isfinite(first) & np.isfinite(second)
+        one, other = np.where(known, first, 0.0), np.where(known, second, 0.0)
+        difference = other - one
+        tied = known & (np.abs(difference) <= _TIE * np.maximum(np.abs(one), 1.0))
+        self._pairs += known.sum(axis=0)
+        self._ties += tied.sum(axis=0)
+        self._higher += (~tied & (difference > 0)).sum(axis=0)
+        self._sums += [one.sum(axis=0), other.sum(axis=0)]
+        self._size += np.abs(difference).sum(axis=0)
+        positions: IntArray = np.arange(self._position, self._position + len(first), dtype=np.int64)
+        self._weights.add_to(self._drawn, np.concatenate([known.astype(np.float64), difference], axis=1), positions)
+        for start in range(0, len(first), _BLOCK):
+            self._turn(difference[start : start + _BLOCK], self._position + start)
+        self._position += len(first)
+
+    def _turn(self, difference: FloatArray, position: int) -> None:
+        """Add the differences with their random signs; these depend on the position alone."""
+        done = 0
+        while done < len(difference):
+            block, at = divmod(position + done, _BLOCK)
+            count = min(_BLOCK - at, len(difference) - done)
+            draws = np.random.Generator(np.random.PCG64(np.random.SeedSequence([self._seed, _SIGNS, block])))
+            bits = np.frombuffer(draws.bytes(_BLOCK * -(-self._resamples // 8)), dtype=np.uint8).reshape(_BLOCK, -1)
+            signs = np.unpackbits(bits[at : at + count], axis=1, count=self._resamples).astype(np.float64) * 2 - 1
+            self._turned += signs.T @ difference[done : done + count]
+            done += count
+
+    def results(self) -> tuple[PairedResult, ...]:
+        """What the pairs up to now tell, column by column."""
+        return tuple(map(self._result, range(self._columns)))
+
+    def _result(self, at: int) -> PairedResult:
+        pairs = int(self._pairs[at])
+        if not pairs:
+            nan = float("nan")
+            return PairedResult(0, self._position, nan, nan, nan, nan, nan, nan, 0, 0, 0)
+        first, second = (float(total) / pairs for total in self._sums[:, at])
+        observed = float(self._sums[1, at] - self._sums[0, at])
+        with np.errstate(divide="ignore", invalid="ignore"):
+            means = self._drawn[:, self._columns + at] / self._drawn[:, at]
+        interval = percentile_interval(means)
+        least = abs(observed) - _SAME * float(self._size[at])
+        extreme = int((np.abs(self._turned[:, at]) >= least).sum())
+        return PairedResult(
+            pairs,
+            self._position - pairs,
+            first,
+            second,
+            observed / pairs,
+            interval.low if interval else float("nan"),
+            interval.high if interval else float("nan"),
+            (1 + extreme) / (1 + self._resamples),
+            int(self._higher[at]),
+            int(self._ties[at]),
+            pairs - int(self._higher[at]) - int(self._ties[at]),
+        )

@@ -1,0 +1,173 @@
+"""BERTScore: how well each token of a text is matched by one of its reference, and the other way round.
+
+After Zhang, Kishore, Wu, Weinberger and Artzi (2020): precision is the mean, over the tokens of the text, of the cosine
+with the nearest token of the reference; recall that over the tokens of the reference; F their harmonic mean. Tokens may
+be weighed by their idf in the references. The marks around a text ([CLS] and [SEP]) can be the nearest but count
+nothing themselves, as in the authors' package. Of several references the one with the best F counts.
+
+A text with more than ``window`` tokens is compared with its reference in stretches (:mod:`celadon.text.windows`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import ClassVar, NamedTuple
+
+import numpy as np
+
+from celadon.batch import Batch
+from celadon.batch.token_states import Pair, TokenStates
+from celadon.core import Evidence, FloatArray, MetricInfo, MetricScores, Need, Sample, UsageError
+from celadon.io.baseline_file import Baseline, checked, read_baseline
+from celadon.metrics.token_metric import (
+    NONE,
+    Counts,
+    OfSet,
+    TokenMetric,
+    TokenWeights,
+    counted,
+    reasons_of,
+    windows_of,
+)
+from celadon.models.token_encoder import Float32Array, token_encoder
+
+PARTS = ("precision", "recall", "f")
+
+
+class Side(NamedTuple):
+    """The vectors of a text's tokens, and what each counts."""
+
+    vectors: Float32Array
+    weights: FloatArray
+
+
+@dataclass(frozen=True, kw_only=True)
+class Bertscore(TokenMetric):
+    """BERTScore with the best reference.
+
+    Parameters
+    ----------
+    encoder
+        ``builtin``; ``minilm`` or ``hf:NAME``, which need the extra hf; or a folder.
+    layer
+        The layer whose states are compared, 0 for the embeddings; by default three quarters of the way up, or the one
+        that the authors found to be best.
+    idf
+        What a token weighs: ``none``, all alike; ``set``, by how few references of the scored set it stands in; or a
+        file of texts, by how few of them.
+    baseline
+        What unrelated texts score, which becomes 0: ``none``; a file ``LAYER,P,R,F`` as the package bert_score has
+        them; or a number, or three, of precision, recall and F: ``0.3/0.31/0.3``.
+    window
+        The most tokens of a text that are compared at a time.
+    """
+
+    layer: int | None = None
+    baseline: str = NONE
+    info: ClassVar[MetricInfo] = MetricInfo(
+        name="bertscore",
+        meaning="BERTScore: how well the tokens of text and reference match, each in its context",
+        reading="1 where they are the same; how low unrelated texts get depends on the encoder, so that only scores "
+        "with the same signature can be compared; rescaled by a baseline, these are near 0 and may fall below it",
+        needs=frozenset({Need.REFERENCES}),
+        low=-1.0,
+        high=1.0,
+        parts=PARTS,
+    )
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.layer is not None and self.layer < 0:
+            raise UsageError(f"bertscore: a layer is a number from 0 on, not {self.layer}")
+        if not self.baseline:
+            raise UsageError("bertscore: the baseline must not be empty")
+
+    @property
+    def layers(self) -> tuple[int]:
+        """The layer."""
+        return (token_encoder(self.encoder).best_layer() if self.layer is None else self.layer,)
+
+    def scores(self, batch: Batch, counts: Counts | None) -> MetricScores:
+        """The scores of a batch, given the counts."""
+        states = batch.token_states(self.encoder)
+        rescale, best = self.baselines(), np.full((len(batch), 3), np.nan)
+        weightless: set[str] = set()
+        for pair, text, reference in sides_of(states, self.layers, counts):
+            if not text.weights.any():
+                weightless.add(states.texts_of(pair)[0])
+            elif reference.weights.any():
+                found = precision_recall_f(text, reference, self.window)
+                # not so where there is none yet
+                if not found[2] <= best[pair.sample, 2]:
+                    best[pair.sample] = found
+        if rescale is not None:
+            best = (best - rescale) / (1 - np.array(rescale))
+        parts = {name: best[:, at].copy() for at, name in enumerate(PARTS)}
+        return MetricScores(self.spec, parts["f"], parts, reasons_of(batch, states, best[:, 2], weightless))
+
+    def set_counts(self, batch: Batch) -> Counts:
+        """The counts of the references, by which both sides are weighed."""
+        found = counted(batch, batch.token_states(self.encoder), references=True)
+        return Counts(found, found)
+
+    def baselines(self) -> Baseline | None:
+        """What scores are rescaled by."""
+        if self.baseline == NONE:
+            return None
+        try:
+            numbers = [float(number) for number in self.baseline.split("/")]
+        except ValueError:
+            return read_baseline(self.baseline, self.layers[0])
+        if len(numbers) not in (1, 3):
+            raise UsageError(f"bertscore: a baseline is one number or three, not {self.baseline!r}")
+        return checked(Baseline(*(numbers * 3)[:3]), f"bertscore: baseline={self.baseline}")
+
+    def facts(self) -> Mapping[str, str]:
+        told = {**super().facts(), "layer": str(self.layers[0])}
+        if (found := self.baselines()) is not None:
+            told["baselines"] = "/".join(f"{value:.6g}" for value in found)
+        return told
+
+    def evidence(self, sample: Sample) -> Evidence | None:
+        from celadon.metrics.bertscore_evidence import matched_tokens
+
+        return matched_tokens(self, sample)
+
+
+class BertscoreOfSet(OfSet, Bertscore):
+    """``bertscore[idf=set]``."""
+
+
+Bertscore.of_set = {Bertscore: BertscoreOfSet}
+
+
+def sides_of(states: TokenStates, layers: tuple[int, ...], counts: Counts | None) -> Iterator[tuple[Pair, Side, Side]]:
+    """Each text with each of its references, read and weighed."""
+    weighers = [TokenWeights(states.encoder, one, 0.0) for one in counts or (None, None)]
+    for pairs, vectors in states.chunks(layers):
+        sides: tuple[dict[str, Side], dict[str, Side]] = ({}, {})
+        for pair in pairs:
+            both = states.texts_of(pair)
+            for text, known, weights in zip(both, sides, weighers, strict=True):
+                if text not in known:
+                    known[text] = Side(vectors[text], weights.of(states.tokens[text]))
+            yield pair, sides[0][both[0]], sides[1][both[1]]
+
+
+def precision_recall_f(text: Side, reference: Side, window: int) -> tuple[float, float, float]:
+    """Precision, recall and F of a text and a reference of which something counts."""
+    precision = recall = 0.0
+    for ours, theirs in windows_of(len(text.weights), len(reference.weights), window):
+        cosines = text.vectors[ours] @ reference.vectors[theirs].T
+        precision += float(text.weights[ours] @ cosines.max(axis=1))
+        recall += float(reference.weights[theirs] @ cosines.max(axis=0))
+    precision = _within(precision / float(text.weights.sum()))
+    recall = _within(recall / float(reference.weights.sum()))
+    # numbers on both sides of 0 have no harmonic mean
+    f = 2 * precision * recall / (precision + recall) if precision * recall > 0 else 0.0
+    return precision, recall, f
+
+
+def _within(cosine: float) -> float:
+    return min(1.0, max(-1.0, cosine))

@@ -1,0 +1,195 @@
+"""`sumqe`: a trained estimator of linguistic quality, in the way of SUM-QE (Xenouleas et al. 2019).
+
+The paper fine-tunes BERT with linear heads for the five questions of DUC. Here what reads stays as it is, and linear
+heads rest on its vectors and on the features of how a text reads. The heads that come with the package learnt from
+documents damaged by known amounts, not from people; ``celadon train quality`` makes others from any ratings.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import ClassVar, NamedTuple
+
+import numpy as np
+
+from celadon.batch import Batch
+from celadon.core import Evidence, FloatArray, InputError, Metric, MetricInfo, MetricScores, Sample
+from celadon.io.quality_file import STATISTICS, Head, QualityModel, read_quality
+from celadon.metrics.aspects import batch_of
+from celadon.metrics.gruen.models import model_facts, model_names
+from celadon.metrics.quality_features import NAMED, QualityFeatures, quality_features
+from celadon.metrics.reading.features import ReadingModels
+
+BUILTIN = "builtin"
+OVERALL = "overall"
+"""Where there is a head of this name the value is its, else the mean of all."""
+QUESTIONS = ("Q1_grammaticality", "Q2_non_redundancy", "Q3_referential_clarity", "Q4_focus", "Q5_coherence")
+"""The heads that come with the package: DUC's five questions."""
+PULLS = (*NAMED, *(f"meaning.{name}" for name in STATISTICS))
+_SHOWN = 3
+_LEAST_PULL = 5e-4
+
+
+class Pull(NamedTuple):
+    """How far a feature moves the value from what is usual; its own value and the usual one, NaN for vectors."""
+
+    feature: str
+    amount: float
+    value: float
+    usual: float
+
+
+@dataclass(frozen=True)
+class QualityEvidence(Evidence):
+    """What pulled the value up or down, the strongest first."""
+
+    pulls: tuple[Pull, ...] = ()
+
+
+@dataclass(frozen=True)
+class Sumqe(Metric):
+    """Linear heads on the features of a text.
+
+    Parameters
+    ----------
+    model
+        ``builtin``, or a file that ``celadon train quality`` wrote.
+    """
+
+    info: ClassVar[MetricInfo] = MetricInfo(
+        name="sumqe",
+        meaning="DUC's five questions by linear heads, as SUM-QE; builtin: trained on damaged Wikipedia, not on people",
+        reading="the mean of the heads, 0 very poor to 1 very good; each part is on the scale of its ratings (1 to 5)",
+        parts=QUESTIONS,
+    )
+
+    model: str = BUILTIN
+
+    def __post_init__(self) -> None:
+        used = self.estimator()
+        if self.model == BUILTIN:
+            return
+        names = tuple(head.name for head in used.heads)
+        told = "the overall rating" if OVERALL in names else "the mean of the ratings" if names[1:] else names[0]
+        info = dataclasses.replace(
+            self.info,
+            meaning=f"{used.name}: ratings of {', '.join(names)} by linear heads"[:118],
+            reading=f"{told}, 0 the worst to 1 the best of the scale; each part is on the scale of its ratings",
+            parts=names,
+        )
+        # what it predicts is known only once its file is: the object's own info stands before the class's
+        object.__setattr__(self, "info", info)
+
+    def estimator(self) -> QualityModel:
+        """Return the heads: those of the file that was given, or those of the package."""
+        path = str(Path(__file__).with_name("sumqe.json")) if self.model == BUILTIN else self.model
+        found = read_quality(path)
+        if set(found.centre.named) != set(NAMED):
+            raise InputError(f"{path}: was trained on other features than this version has; train it again")
+        return found
+
+    def score(self, batch: Batch) -> MetricScores:
+        used = self.estimator()
+        seen = self._features(batch, used)
+        parts = {head.name: head.bias + contributions(used, head, seen).sum(axis=1) for head in used.heads}
+        for column in parts.values():
+            column[list(seen.reasons)] = np.nan
+        return MetricScores(self.spec, value_of(used, parts), parts, seen.reasons)
+
+    def evidence(self, sample: Sample) -> QualityEvidence | None:
+        used = self.estimator()
+        seen = self._features(batch_of(sample.text), used)
+        if seen.reasons:
+            return None
+        counted = counting(used)
+        pulls = sum(_direction(head) * contributions(used, head, seen)[0] for head in counted) / len(counted)
+        unknown = [np.nan] * len(STATISTICS)
+        found = [
+            Pull(*each)
+            for each in zip(
+                PULLS,
+                np.asarray(pulls).tolist(),
+                [*seen.named[0].tolist(), *unknown],
+                [*(used.centre.named[name] for name in NAMED), *unknown],
+                strict=True,
+            )
+        ]
+        found.sort(key=lambda pull: -abs(pull.amount))
+        return QualityEvidence(self.spec, _told(found), pulls=tuple(found))
+
+    def models(self) -> tuple[str, ...]:
+        used = self.estimator()
+        return (f"sumqe:{used.name}@{used.sha256[:8]}", *_readers(used))
+
+    def details(self) -> Mapping[str, str]:
+        """Name the training data; and, where the models are not those of the training any more, that they changed."""
+        used = self.estimator()
+        told = "+".join(f"{each['name']}@{each['sha256'][:8]}" for each in used.trained_on)
+        changed = used.facts.get("read_by", list(_readers(used))) != list(_readers(used))
+        return {"trained-on": told, **({"changed": "models"} if changed else {}), **model_facts()}
+
+    def _features(self, batch: Batch, used: QualityModel) -> QualityFeatures:
+        seen = quality_features(batch, ReadingModels(**used.models))
+        width = used.centre.vectors.shape[-1]
+        if width and width != seen.vectors.shape[-1]:
+            raise InputError(
+                f"{self.spec}: was trained on vectors of {width} numbers, and those of {used.models['encoder']} have "
+                f"{seen.vectors.shape[-1]}; train it again"
+            )
+        return seen
+
+
+def contributions(used: QualityModel, head: Head, seen: QualityFeatures) -> FloatArray:
+    """What each of ``PULLS`` adds to a head's bias, texts x pulls; a feature that a text lacks adds nothing."""
+    centre, weights = (np.array([each[name] for name in NAMED]) for each in (used.centre.named, head.weights.named))
+    named = np.nan_to_num((seen.named - centre) * weights)
+    if head.weights.vectors.size:
+        # no matrix product: its rounding may depend on the number of texts
+        vectors = ((seen.vectors - used.centre.vectors) * head.weights.vectors).sum(axis=2)
+    else:
+        vectors = np.zeros((len(named), len(STATISTICS)))
+    return np.concatenate([named, np.nan_to_num(vectors)], axis=1)
+
+
+def counting(used: QualityModel) -> list[Head]:
+    """The heads that the value is made of."""
+    return [head for head in used.heads if head.name == OVERALL] or list(used.heads)
+
+
+def value_of(used: QualityModel, parts: Mapping[str, FloatArray]) -> FloatArray:
+    """The mean of the heads, each from 0, the worst end of its scale, to 1."""
+    shares = [np.clip(share_of(head, parts[head.name]), 0, 1) for head in counting(used)]
+    return np.asarray(np.mean(shares, axis=0), dtype=np.float64)
+
+
+def share_of(head: Head, ratings: FloatArray) -> FloatArray:
+    """Ratings as shares of their scale, 1 being the better end."""
+    worst = head.high if head.lower_is_better else head.low
+    return (ratings - worst) * _direction(head)
+
+
+def _direction(head: Head) -> float:
+    """What a unit of the rating is worth on the scale from 0 to 1."""
+    return (-1.0 if head.lower_is_better else 1.0) / (head.high - head.low)
+
+
+def _readers(used: QualityModel) -> tuple[str, ...]:
+    return model_names(likelihood=used.models["likelihood"], acceptability=used.models["encoder"])
+
+
+def _told(pulls: list[Pull]) -> str:
+    """The strongest pulls either way, in words."""
+    found = []
+    for way, sign in (("down", -1), ("up", 1)):
+        some = [pull for pull in pulls if sign * pull.amount >= _LEAST_PULL][:_SHOWN]
+        if some:
+            found.append(f"pulled {way} most by {', '.join(map(_clause, some))}")
+    return "; ".join(found) or "nothing about it is unusual"
+
+
+def _clause(pull: Pull) -> str:
+    known = f"{pull.value:.3g}, usually {pull.usual:.3g}: " if pull.value == pull.value else ""
+    return f"{pull.feature} ({known}{pull.amount:+.3f})"

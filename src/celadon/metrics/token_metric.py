@@ -1,0 +1,235 @@
+"""What metrics on the vectors of tokens have in common: the encoder, what tokens weigh, and windows over long texts."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any, ClassVar, NamedTuple, Self
+
+import numpy as np
+
+from celadon.batch import Batch
+from celadon.batch.token_states import TokenStates, unreadable_texts
+from celadon.core import (
+    Components,
+    Fitted,
+    FloatArray,
+    InputError,
+    IntArray,
+    Metric,
+    MetricScores,
+    SetRelativeMetric,
+    UsageError,
+)
+from celadon.metrics.idf_file import counts_of_file
+from celadon.models.token_encoder import TokenEncoder, token_encoder
+from celadon.text.inverse_frequency import DocumentCounts
+from celadon.text.windows import stretches, window_count
+
+NONE, SET = "none", "set"
+WINDOW = 1_000
+NO_WEIGHT = "no token of the text counts: it has none, or each stands in all documents of the idf"
+NO_REFERENCE = "no reference can be compared: none has tokens of a kind that is known and that count"
+
+
+class Counts(NamedTuple):
+    """In how many documents each token stands: those that weigh a text's tokens, and those that weigh a reference's.
+
+    The pieces of a set may be put together in any order.
+    """
+
+    texts: DocumentCounts
+    references: DocumentCounts
+
+    def merged(self, other: Counts) -> Counts:
+        """Return the counts of both together."""
+        return Counts(self.texts.merged(other.texts), self.references.merged(other.references))
+
+    @property
+    def digest(self) -> str:
+        """A hash to tell counts apart."""
+        one, other = self.texts.digest, self.references.digest
+        return one[:8] if one == other else f"{one[:4]}{other[:4]}"
+
+
+@dataclass(frozen=True, kw_only=True)
+class TokenMetric(Metric):
+    """A metric that compares the tokens of a text with those of its references, each in its context.
+
+    Parameters
+    ----------
+    encoder
+        ``builtin``; ``minilm`` or ``hf:NAME``, which need the extra hf; or a folder.
+    idf
+        What a token weighs: ``none``, all alike; ``set``, by how few texts of the scored set it stands in; or a file
+        of texts, by how few of them.
+    window
+        The most tokens of a text that are compared at a time.
+    """
+
+    of_set: ClassVar[Mapping[type, type]] = {}
+    encoder: str = "builtin"
+    idf: str = NONE
+    window: int = WINDOW
+
+    def __new__(cls, **options: Any) -> Self:
+        # only one that weighs tokens by the scored set has to wait until the set is known
+        made: type[Self] = cls.of_set.get(cls, cls) if options.get("idf") == SET else cls
+        return object.__new__(made)
+
+    def __post_init__(self) -> None:
+        name = self.info.name
+        if not self.encoder or not self.idf:
+            raise UsageError(f"{name}: encoder and idf must not be empty")
+        if self.window < 2:
+            raise UsageError(f"{name}: the window is a number of tokens from 2 on, not {self.window}")
+
+    def counts(self) -> Counts | None:
+        """What the weights of tokens come from; None where all weigh alike."""
+        if self.idf == NONE:
+            return None
+        found = _counts_of_file(self.idf, self.encoder)
+        return Counts(found, found)
+
+    def models(self) -> tuple[str, ...]:
+        encoder = token_encoder(self.encoder)
+        return (f"{encoder.name}@{encoder.digest[:8]}",)
+
+    def details(self) -> Mapping[str, str]:
+        return self.facts()
+
+    def facts(self) -> Mapping[str, str]:
+        """What the signature says beyond the options, whatever the set is."""
+        told = {"reads-at-once": str(token_encoder(self.encoder).window)}
+        if self.idf not in (NONE, SET):
+            counts = _counts_of_file(self.idf, self.encoder)
+            told["idf-counts"] = f"{counts.documents}-texts-{counts.digest[:8]}"
+        return told
+
+    def score(self, batch: Batch) -> MetricScores:
+        return self.scores(batch, self.counts())
+
+    def scores(self, batch: Batch, counts: Counts | None) -> MetricScores:
+        """The scores of a batch, given the counts."""
+        raise NotImplementedError
+
+    def set_counts(self, batch: Batch) -> Counts:
+        """What the batch adds to the counts of the scored set."""
+        raise NotImplementedError
+
+
+def reasons_of(batch: Batch, states: TokenStates, values: FloatArray, weightless: set[str]) -> dict[int, str]:
+    """Why each row without a value has none.
+
+    Parameters
+    ----------
+    batch, states, values
+        The rows, their tokens, and their values.
+    weightless
+        The texts of which no token counts.
+    """
+    found = {}
+    for row in np.flatnonzero(np.isnan(values)).tolist():
+        text = batch.samples[row].text
+        found[row] = states.reasons.get(text) or (NO_WEIGHT if text in weightless else NO_REFERENCE)
+    return found
+
+
+class TokenWeights:
+    """What the tokens of texts count.
+
+    Parameters
+    ----------
+    encoder
+        What reads them.
+    counts
+        What weights come from; None where all tokens count alike.
+    marks
+        What the marks count then.
+    """
+
+    def __init__(self, encoder: TokenEncoder, counts: DocumentCounts | None, marks: float) -> None:
+        self._encoder, self._marks = encoder, marks
+        self._of_piece = None if counts is None else counts.weights(encoder.pieces)
+
+    def of(self, tokens: IntArray) -> FloatArray:
+        """The weight of each token of a text."""
+        if self._of_piece is not None:
+            return self._of_piece[tokens]
+        return np.where(self._encoder.is_mark(tokens), self._marks, 1.0)
+
+
+def windows_of(left: int, right: int, window: int) -> Iterator[tuple[slice, slice]]:
+    """Which tokens of two texts are compared with which."""
+    if left <= window and right <= window:
+        yield slice(0, left), slice(0, right)
+        return
+    count = window_count(left, right, window)
+    for ours, theirs in zip(stretches(left, count), stretches(right, count), strict=True):
+        yield slice(*ours), slice(*theirs)
+
+
+def documents_of(texts: Iterable[IntArray], encoder: TokenEncoder) -> Iterator[Iterable[str]]:
+    """The tokens of texts by their names, marks included."""
+    return ([encoder.pieces[number] for number in tokens.tolist()] for tokens in texts)
+
+
+@lru_cache(maxsize=8)
+def _counts_of_file(path: str, model: str) -> DocumentCounts:
+    encoder = token_encoder(model)
+
+    def documents(texts: Sequence[str]) -> Iterator[Iterable[str]]:
+        reasons = unreadable_texts(dict.fromkeys(texts), encoder)
+        return documents_of(encoder.tokens(text for text in texts if text not in reasons), encoder)
+
+    return counts_of_file(path, documents, f"readers of {encoder.name}")
+
+
+@dataclass(frozen=True)
+class FittedTokens(Fitted):
+    """The weights that tokens have in a set, beside how many references and tokens they rest on."""
+
+    counts: Counts
+
+    @property
+    def digest(self) -> str:
+        """A hash to tell weights apart."""
+        return self.counts.digest
+
+
+class OfSet(SetRelativeMetric[Counts]):
+    """A metric that weighs tokens by the scored set; nothing is known of a text before that is."""
+
+    def components(self, batch: Batch) -> Components:
+        return Components()
+
+    def statistics(self, batch: Batch, components: Components) -> Counts:
+        assert isinstance(self, TokenMetric)
+        return self.set_counts(batch)
+
+    def fit(self, statistics: Counts, origin: str = "set") -> Self:
+        references = statistics.references
+        if origin != "set" and not references.documents:
+            raise InputError("there is no reference in it that the encoder can read, so it gives no idf")
+        constants = {"references": float(references.documents), "tokens": float(len(references.counts))}
+        return self._with(FittedTokens(constants, references.documents, origin, statistics))
+
+    def combine(self, batch: Batch, components: Components) -> MetricScores:
+        assert isinstance(self, TokenMetric)
+        return self.scores(batch, self.counts())
+
+    def counts(self) -> Counts | None:
+        """The counts of the set; None before they are known."""
+        return self.fitted.counts if isinstance(self.fitted, FittedTokens) else None
+
+    def details(self) -> Mapping[str, str]:
+        assert isinstance(self, TokenMetric)
+        return {**self.facts(), **SetRelativeMetric.details(self)}
+
+
+def counted(batch: Batch, states: TokenStates, *, references: bool) -> DocumentCounts:
+    """Count the tokens of a batch's references, or of its texts."""
+    every = (each for sample in batch.samples for each in (sample.references if references else (sample.text,)))
+    known = (states.tokens[text] for text in every if text in states.tokens)
+    return DocumentCounts.of(documents_of(known, states.encoder))

@@ -1,0 +1,81 @@
+"""The token vectors of the sentence encoders that this project trains: what their graphs compute on the way."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+from functools import cached_property
+from itertools import count, takewhile
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from celadon.core import InputError, IntArray
+from celadon.models.model_files import load_session, load_tokenizer, loading
+from celadon.models.onnx_encoder import encoder_digest, read_description
+from celadon.models.onnx_outputs import with_outputs
+from celadon.models.token_encoder import Float32Array, TokenEncoder
+
+if TYPE_CHECKING:
+    from onnxruntime import InferenceSession
+
+_FILE = "model.onnx"
+
+
+class OnnxTokenEncoder(TokenEncoder):
+    """A folder of the format ``celadon-encoder/1``, read for the states of its layers."""
+
+    def __init__(self, folder: Path, batch_positions: int, *parts: Any) -> None:
+        super().__init__(*parts)
+        self._folder, self._positions = folder, batch_positions
+        self._sessions: dict[tuple[int, ...], InferenceSession] = {}
+
+    @classmethod
+    def open(cls, name: str, folder: Path) -> OnnxTokenEncoder:
+        """Open an encoder; its graph is loaded when the states of a layer are asked for."""
+        described = read_description(folder)
+        tokenizer = load_tokenizer(folder / "tokenizer.json")
+        with loading(folder / _FILE):
+            graph = (folder / _FILE).read_bytes()
+        layers = sum(1 for _ in takewhile(lambda layer: _states(layer).encode() in graph, count(1)))
+        if not layers:
+            raise InputError(f"{folder / _FILE}: the states of its layers have no names; train the encoder again")
+        marks = ((described.cls_id,), (described.sep_id,))
+        parts = (name, tokenizer, marks, described.window, described.scripts, layers)
+        return cls(folder, described.batch_positions, *parts)
+
+    @cached_property
+    def digest(self) -> str:
+        """The sha256 over the names and hashes of the weights and the tokenizer."""
+        return encoder_digest(self._folder)
+
+    def _batches(self, lengths: Sequence[int]) -> Iterator[Sequence[int]]:
+        # of one length only: where the length of a sum differs so does its last digit, and 8 bits make much of that
+        by_length: dict[int, list[int]] = defaultdict(list)
+        for at, length in enumerate(lengths):
+            by_length[length].append(at)
+        for length in sorted(by_length, reverse=True):
+            size = max(1, self._positions // length)
+            yield from (by_length[length][at : at + size] for at in range(0, len(by_length[length]), size))
+
+    def _run(self, rows: Sequence[IntArray], layers: Sequence[int]) -> Float32Array:
+        ids = np.stack(rows)
+        feed = {"ids": ids, "lengths": np.full(len(ids), ids.shape[1], dtype=np.int64)}
+        found = self._session(tuple(layers)).run([_states(layer) for layer in layers], feed)
+        return np.stack([states.reshape(*ids.shape, -1) for states in found], axis=2)
+
+    def _session(self, layers: tuple[int, ...]) -> InferenceSession:
+        if layers not in self._sessions:
+            path, names = self._folder / _FILE, [_states(layer) for layer in layers]
+            with loading(path):
+                graph = with_outputs(path.read_bytes(), names)
+            self._sessions[layers] = load_session(
+                path, None, {"ids", "lengths"}, set(names), "sentence encoder", graph=graph
+            )
+        return self._sessions[layers]
+
+
+def _states(layer: int) -> str:
+    """What the graph calls the states of a layer."""
+    return f"layers.{layer - 1}.outer.normal" if layer else "embedded_normal"
