@@ -60,10 +60,12 @@ def explained(metrics: Sequence[Metric]) -> Explained:
 
 @dataclass(frozen=True)
 class Aspects:
-    """What is known of the shown texts, by their positions; empty where there is no such metric."""
+    """What is known of the shown texts, of their first ``head`` characters, by their positions; empty where there is
+    no such metric."""
 
     of: Explained = _NOTHING
     found: Mapping[int, tuple[Evidence, ...]] = field(default_factory=dict)
+    head: int = HEAD
 
     def shaded(self, kept: Kept, limit: int) -> str:
         """Show a text with each sentence on a ground of its grammaticality; nothing where that is not known."""
@@ -82,7 +84,7 @@ class Aspects:
             for name, value in zip(self.of.names, kept.aspects, strict=True)
             if math.isfinite(value)
         ]
-        part = f"<i>what follows is of the first {HEAD:,} characters</i>" if len(kept.text) > HEAD else ""
+        part = f"<i>what follows is of the first {self.head:,} characters</i>" if len(kept.text) > self.head else ""
         faults = aspect_html.faults(kept.text, shown, limit)
         return f'<b>Aspects</b><p class="why">{", ".join(values)}</p>{part if faults else ""}{faults}'
 
@@ -92,21 +94,21 @@ class Aspects:
         return aspect_html.legend(" and ".join(metric.spec for metric in self.of.metrics), shaded=shaded)
 
 
-def aspects(texts: Iterable[Kept], metrics: Sequence[Metric]) -> Aspects:
-    """Explain texts; equal ones once, and of a long one the beginning."""
+def aspects(texts: Iterable[Kept], metrics: Sequence[Metric], head: int = HEAD) -> Aspects:
+    """Explain the first ``head`` characters of texts; equal ones once."""
     chosen = explained(metrics)
     if not chosen.metrics:
         return Aspects()
     heads = {
-        kept.position: kept.text[: cut_at(kept.text, HEAD)] for kept in texts if any(map(math.isfinite, kept.aspects))
+        kept.position: kept.text[: cut_at(kept.text, head)] for kept in texts if any(map(math.isfinite, kept.aspects))
     }
     distinct = list(dict.fromkeys(heads.values()))
     known: dict[str, tuple[Evidence, ...]] = {}
     for at in range(0, len(distinct), _AT_A_TIME):
         part = distinct[at : at + _AT_A_TIME]
-        shown = [_evidences(metric, [Sample(head) for head in part]) for metric in chosen.metrics]
-        known.update({head: _single(of_head) for head, *of_head in zip(part, *shown, strict=True)})
-    return Aspects(chosen, {position: known[head] for position, head in heads.items() if known[head]})
+        shown = [_evidences(metric, [Sample(text) for text in part]) for metric in chosen.metrics]
+        known.update({text: _single(of_text) for text, *of_text in zip(part, *shown, strict=True)})
+    return Aspects(chosen, {position: known[text] for position, text in heads.items() if known[text]}, head)
 
 
 def _evidences(metric: Metric, samples: Sequence[Sample]) -> Sequence[Evidence | None]:

@@ -22,10 +22,12 @@ _TREE_LIMIT = 1_500
 
 @dataclass(frozen=True)
 class ParsedTexts:
-    """What is known of the shown texts, by their positions, and from which metric; empty where there is none."""
+    """What is known of the shown texts, of their first ``head`` characters, by their positions, and from which metric;
+    empty where there is none."""
 
     metric: str = ""
     found: Mapping[int, GleuEvidence] = field(default_factory=dict)
+    head: int = HEAD
 
     def lines(self, kept: Kept) -> str:
         """Show the worst sentences of a text: words without a use dotted, fragments, the tree in brackets."""
@@ -36,7 +38,7 @@ class ParsedTexts:
         lines = "".join(_sentence(kept.text, evidence, at) for at in sorted(order[:_SENTENCES]))
         left = len(order) - _SENTENCES
         more = f"<i>and {left:,} better ones</i>" if left > 0 else ""
-        part = f"<i>of the first {HEAD:,} characters</i>" if len(kept.text) > HEAD else ""
+        part = f"<i>of the first {self.head:,} characters</i>" if len(kept.text) > self.head else ""
         return f"<b>Parsers</b><div>{lines}{more}{part}</div>"
 
     def legend(self) -> str:
@@ -58,6 +60,12 @@ def _sentence(text: str, evidence: GleuEvidence, at: int) -> str:
         for run in evidence.fragments[at]
     )
     broken = f'<p class="why">fragments: {fragments}</p>' if fragments else ""
+    marks = "; ".join(
+        f"<bdi>{escape(text[mark.start : mark.end])}</bdi> ({escape(mark.note)})"
+        for mark in evidence.marks
+        if span.start <= mark.start < span.end
+    )
+    broken += f'<p class="why">rules: {marks}</p>' if marks else ""
     tree = f'<p class="why"><code>{short(evidence.trees[at], _TREE_LIMIT)}</code></p>'
     return f'<p dir="auto">{whole}</p><p class="why">{escape(span.note)}{worst}</p>{broken}{tree}'
 
@@ -73,8 +81,8 @@ def _dotted(text: str, sentence: Span, words: Sequence[Span]) -> str:
     return "".join([*pieces, escape(text[done : sentence.end])])
 
 
-def parsed_texts(texts: Iterable[Kept], metrics: Sequence[Metric]) -> ParsedTexts:
-    """Explain texts by the first metric that asks parsers."""
+def parsed_texts(texts: Iterable[Kept], metrics: Sequence[Metric], head: int = HEAD) -> ParsedTexts:
+    """Explain the first ``head`` characters of texts by the first metric that asks parsers."""
     metric = next((metric for metric in metrics if isinstance(metric, ParserMetric)), None)
     if metric is None:
         return ParsedTexts()
@@ -82,8 +90,8 @@ def parsed_texts(texts: Iterable[Kept], metrics: Sequence[Metric]) -> ParsedText
     found: dict[int, GleuEvidence] = {}
     for at in range(0, len(distinct), _AT_A_TIME):
         part = distinct[at : at + _AT_A_TIME]
-        batch = Batch([Sample(kept.text[: cut_at(kept.text, HEAD)]) for kept in part])
+        batch = Batch([Sample(kept.text[: cut_at(kept.text, head)]) for kept in part])
         for kept, evidence in zip(part, metric.evidences(batch), strict=True):
             if evidence is not None:
                 found[kept.position] = evidence
-    return ParsedTexts(metric.spec, found)
+    return ParsedTexts(metric.spec, found, head)

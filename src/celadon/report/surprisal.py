@@ -23,10 +23,12 @@ _SENTENCE_LIMIT = 160
 
 @dataclass(frozen=True)
 class Surprisals:
-    """What is known of the shown texts, by their positions, and from which metric; empty where there is none."""
+    """What is known of the shown texts, of their first ``head`` characters, by their positions, and from which metric;
+    empty where there is none."""
 
     metric: str = ""
     found: Mapping[int, LikelihoodEvidence] = field(default_factory=dict)
+    head: int = HEAD
 
     def spans(self, kept: Kept) -> tuple[Span, ...]:
         """Return the tokens of a text."""
@@ -38,7 +40,7 @@ class Surprisals:
         evidence = self.found.get(kept.position)
         if evidence is None:
             return ""
-        of = f"<i>of the first {HEAD:,} characters</i>" if len(kept.text) > HEAD else ""
+        of = f"<i>of the first {self.head:,} characters</i>" if len(kept.text) > self.head else ""
         words = "; ".join(_word(kept.text, span) for span in evidence.words)
         lines = f'<b>Least expected</b><p class="why">{words}</p>{of}'
         for span in evidence.sentences:
@@ -69,8 +71,8 @@ def _word(text: str, span: Span) -> str:
     return f"<bdi>{short(in_words(text, span), _WORD_LIMIT)}</bdi> {span.note}"
 
 
-def surprisals(texts: Iterable[Kept], metrics: Sequence[Metric]) -> Surprisals:
-    """Explain texts by the first likelihood metric there is."""
+def surprisals(texts: Iterable[Kept], metrics: Sequence[Metric], head: int = HEAD) -> Surprisals:
+    """Explain the first ``head`` characters of texts by the first likelihood metric there is."""
     metric = next((metric for metric in metrics if isinstance(metric, Likelihood)), None)
     if metric is None:
         return Surprisals()
@@ -78,8 +80,8 @@ def surprisals(texts: Iterable[Kept], metrics: Sequence[Metric]) -> Surprisals:
     found: dict[int, LikelihoodEvidence] = {}
     for at in range(0, len(distinct), _AT_A_TIME):
         part = distinct[at : at + _AT_A_TIME]
-        batch = Batch([Sample(kept.text[: cut_at(kept.text, HEAD)]) for kept in part])
+        batch = Batch([Sample(kept.text[: cut_at(kept.text, head)]) for kept in part])
         for kept, evidence in zip(part, metric.evidences(batch), strict=True):
             if evidence is not None:
                 found[kept.position] = replace(evidence, summary="")
-    return Surprisals(metric.spec, found)
+    return Surprisals(metric.spec, found, head)

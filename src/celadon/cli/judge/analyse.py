@@ -80,6 +80,7 @@ def _report(path: Path, table: RatedTable, arguments: argparse.Namespace) -> int
             "domain_field": None,
             "item_field": None,
             "references": False,
+            "best_of": [],
         }
     )
     return report.run(given)

@@ -6,7 +6,7 @@ import hashlib
 import secrets
 import time
 from collections import OrderedDict
-from collections.abc import Awaitable, Callable, MutableMapping
+from collections.abc import Awaitable, Callable, Mapping, MutableMapping
 from http.cookies import CookieError, SimpleCookie
 from typing import Any, NamedTuple, TypeAlias
 
@@ -105,7 +105,7 @@ class Guard:
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
-        answer = _Answer(send, head=scope["method"] == "HEAD", https=scope["scheme"] == "https")
+        answer = Answer(send, scope)
         if answer.head:
             scope = {**scope, "method": "GET"}
         if not self._allowed(scope):
@@ -120,9 +120,9 @@ class Guard:
             await self._refuse(answer, 413, {"connection": "close"})
             return
         try:
-            await self._app(scope, _replayed(body, receive), answer)
+            await self._app(scope, replayed(body, receive), answer)
         except Exception:
-            if not answer.begun:
+            if not answer.status:
                 await self._refuse(answer, 500, {})
             raise
 
@@ -145,7 +145,7 @@ class Guard:
         found = next((cookies[name].value for name in self._cookies if name in cookies), "")
         return found if found and self._is_link(found) else ""
 
-    async def _refuse(self, answer: _Answer, status: int, headers: dict[str, str]) -> None:
+    async def _refuse(self, answer: Answer, status: int, headers: dict[str, str]) -> None:
         page = self._error_page(status)
         told = {"content-type": "text/html; charset=utf-8", "content-length": str(len(page)), **headers}
         raw = [(name.encode(), value.encode()) for name, value in told.items()]
@@ -153,23 +153,33 @@ class Guard:
         await answer({"type": "http.response.body", "body": page})
 
 
-class _Answer:
-    """Sends a response with the headers that all have; without its body where only the head was asked for."""
+class Answer:
+    """Sends a response with the headers that all have; without its body where only the head was asked for.
 
-    def __init__(self, send: Send, *, head: bool, https: bool) -> None:
+    Parameters
+    ----------
+    send
+        Takes the response.
+    scope
+        Of the request.
+    headers
+        Gives the headers when the response begins.
+    """
+
+    def __init__(self, send: Send, scope: Scope, headers: Callable[[], Mapping[str, str]] = lambda: HEADERS) -> None:
         self._send = send
-        self._headers = {**HEADERS, **(_HTTPS if https else {})}
-        self.head = head
-        self.begun = False
+        self._headers = headers
+        self._https = scope["scheme"] == "https"
+        self.head = scope["method"] == "HEAD"
+        self.status = 0
 
     async def __call__(self, message: Message) -> None:
         if message["type"] == "http.response.start":
-            self.begun = True
+            self.status = message["status"]
             own = [(name.lower(), value) for name, value in message.get("headers", ())]
             known = {name for name, _ in own}
-            more = [
-                (name.encode(), value.encode()) for name, value in self._headers.items() if name.encode() not in known
-            ]
+            all_have = {**self._headers(), **(_HTTPS if self._https else {})}
+            more = [(name.encode(), value.encode()) for name, value in all_have.items() if name.encode() not in known]
             message = {**message, "headers": [*own, *more]}
         elif self.head:
             message = {**message, "body": b""}
@@ -190,7 +200,8 @@ async def _body(receive: Receive, most: int) -> bytes | None:
             return body
 
 
-def _replayed(body: bytes, receive: Receive) -> Receive:
+def replayed(body: bytes, receive: Receive) -> Receive:
+    """A request's body that was read already, to be read again."""
     waiting = [body]
 
     async def again() -> Message:

@@ -1,0 +1,1 @@
+"""The scoring service: a score per request."""

@@ -1,0 +1,81 @@
+"""What is said to a request that gets no scores."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from celadon.core import InputError, UsageError
+
+
+class RefusedError(Exception):
+    """A request is refused.
+
+    Attributes
+    ----------
+    status
+        Of HTTP.
+    code
+        A word for programs.
+    message
+        A sentence for people.
+    where
+        Which part of the request: ``samples[3].text``; empty where it is the whole.
+    headers
+        Of the response.
+    """
+
+    def __init__(
+        self, status: int, code: str, message: str, where: str = "", headers: Mapping[str, str] | None = None
+    ) -> None:
+        super().__init__(message)
+        self.status = status
+        self.code = code
+        self.message = message
+        self.where = where
+        self.headers = dict(headers or {})
+
+    def as_dict(self) -> dict[str, dict[str, str | None]]:
+        """The body of the response."""
+        return {"error": {"code": self.code, "message": self.message, "where": self.where or None}}
+
+
+class ClientGoneError(Exception):
+    """Nobody waits for the answer any more."""
+
+
+def refusal_for(error: Exception) -> Exception:
+    """What is said of something that went wrong while texts were scored."""
+    if isinstance(error, RefusedError | ClientGoneError):
+        return error
+    if isinstance(error, InputError | UsageError):
+        return RefusedError(422, "not_scorable", str(error))
+    return failed()
+
+
+def failed() -> RefusedError:
+    """It is our fault, and nobody's business why."""
+    return RefusedError(500, "failed", "something went wrong here; it was noted")
+
+
+def no_room(retry_after: int) -> RefusedError:
+    """Too many texts wait."""
+    message = f"more texts wait than fit the queue; try again in {retry_after} s"
+    return RefusedError(429, "queue_full", message, headers={"retry-after": str(retry_after)})
+
+
+def too_slow(seconds: float) -> RefusedError:
+    """The time is over."""
+    return RefusedError(504, "timeout", f"the texts were not scored within {seconds:g} s; send fewer or shorter ones")
+
+
+def not_now(draining: bool) -> RefusedError:
+    """The service begins or ends."""
+    message = "the service is stopping" if draining else "the models are being loaded"
+    headers = {"retry-after": "5", **({"connection": "close"} if draining else {})}
+    return RefusedError(503, "draining" if draining else "loading", message, headers=headers)
+
+
+def no_key() -> RefusedError:
+    """The key is missing or wrong."""
+    message = "send one of the service's API keys as: Authorization: Bearer KEY"
+    return RefusedError(401, "no_key", message, headers={"www-authenticate": "Bearer"})

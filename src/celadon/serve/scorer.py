@@ -1,0 +1,207 @@
+"""What the scoring thread does: scores, and explanations of them."""
+
+from __future__ import annotations
+
+import logging
+import math
+from collections.abc import Mapping, Sequence
+from enum import StrEnum
+from typing import NamedTuple, TypeAlias
+
+from celadon.batch import Batch
+from celadon.core import Evidence, FloatArray, InputError, Metric, MetricScores, Sample, SetRelativeMetric, UsageError
+from celadon.engine.cache.score_cache import ScoreCache, scores_through
+from celadon.fitting import fitted_on_file, missing, second_pass, waits
+from celadon.io import Fields
+from celadon.metrics.registry import load_all, metric_class, names
+from celadon.report.escape import cut_at
+from celadon.serve.settings import ServeSettings
+from celadon.serve.shown import Shown, shown
+
+_WARM_UP = Sample("The glaze is green. It shows every crack.", ("The green glaze shows cracks.",), "A green glaze.")
+EXPLAINED = 10_000
+"""Of a longer text, the beginning is explained."""
+_RELATIVE = "says how a text stands in a whole set, so it cannot score requests; score a file with celadon score"
+
+log = logging.getLogger("celadon.serve")
+
+
+class Task(StrEnum):
+    """What is asked of a text."""
+
+    SCORE = "score"
+    EXPLAIN = "explain"
+    SHOW = "show"
+
+
+class Kind(NamedTuple):
+    """What is scored together: the same task under the same metrics."""
+
+    task: Task
+    specs: tuple[str, ...]
+
+
+class Asked(NamedTuple):
+    """A text to be scored; ``before`` is the text it is compared with, where it is to be shown."""
+
+    sample: Sample
+    before: str | None = None
+
+    @property
+    def characters(self) -> int:
+        """How much there is to read."""
+        sample = self.sample
+        return len(sample.text) + sum(map(len, sample.references)) + len(sample.source or "")
+
+
+class TextScores(NamedTuple):
+    """All scores of one text, with their parts; where one is None, the reason."""
+
+    scores: Mapping[str, float | None]
+    parts: Mapping[str, Mapping[str, float | None]]
+    reasons: Mapping[str, str]
+
+
+class Explained(NamedTuple):
+    """The scores of one text and why; the evidence is of so many characters of it."""
+
+    scores: TextScores
+    evidence: Mapping[str, Evidence]
+    characters: int
+
+
+class ShownText(NamedTuple):
+    """The scores of one text and how a page shows them."""
+
+    scores: TextScores
+    shown: Shown
+
+
+Answer: TypeAlias = TextScores | Explained | ShownText
+
+
+class Scorer:
+    """The metrics that are served.
+
+    Parameters
+    ----------
+    settings
+        Which metrics, and whether scores are kept.
+    """
+
+    def __init__(self, settings: ServeSettings) -> None:
+        metrics = load_all(settings.metrics)
+        if settings.standardize_on is not None:
+            metrics = fitted_on_file(metrics, settings.standardize_on, Fields())
+        for metric in metrics:
+            if waits(metric):
+                raise UsageError(f"{metric.spec} {_RELATIVE}, or give --standardize-on FILE")
+        self.metrics: dict[str, Metric] = {metric.spec: metric for metric in metrics}
+        # the notation that was given, where it says more than is needed, is understood too
+        self._known = {**dict(zip(settings.metrics, _specs(settings.metrics), strict=True)), **_same(self.metrics)}
+        self._signatures: dict[str, str] = {}
+        self._cache_settings = settings.cache
+        self._cache: ScoreCache | None = None
+
+    def load(self) -> None:
+        """Load every model, by scoring a text."""
+        if self._cache_settings is not None:
+            self._cache = self._cache_settings.open()
+        for metric in self.metrics.values():
+            metric.score(Batch([_WARM_UP]))
+            self._signatures[metric.spec] = metric.signature
+
+    def close(self) -> None:
+        """Let go of the cache."""
+        if self._cache is not None:
+            self._cache.close()
+
+    def signature(self, spec: str) -> str:
+        """How the scores of a metric are made."""
+        return self._signatures[spec]
+
+    def chosen(self, asked: Sequence[str] | None, samples: Sequence[Sample]) -> tuple[str, ...]:
+        """The metrics that a request gets: those it asks for, else all whose needs the samples meet."""
+        if asked is not None:
+            return tuple(dict.fromkeys(map(self._spec, asked)))
+        met = tuple(spec for spec, metric in self.metrics.items() if not missing(samples, [metric]))
+        if not met:
+            needs = sorted({need for metric in self.metrics.values() for need in metric.info.needs})
+            raise UsageError(f"every metric that is served here needs {' or '.join(needs)}, and some text has none")
+        return met
+
+    def lacking(self, specs: Sequence[str], samples: Sequence[Sample]) -> dict[int, str]:
+        """The samples that lack what a metric needs, each with a message."""
+        return missing(samples, [self.metrics[spec] for spec in specs])
+
+    def _spec(self, asked: str) -> str:
+        # a stranger's notation is looked up and never loaded: its options could name files
+        found = self._known.get(asked.strip())
+        if found is not None:
+            return found
+        name = asked.partition("[")[0].strip()
+        if name in names() and issubclass(metric_class(name), SetRelativeMetric):
+            raise UsageError(f"{name} {_RELATIVE}")
+        raise UsageError(f"this metric is not served here; there are: {', '.join(self.metrics)}")
+
+    def work(self, kind: Kind, asked: Sequence[Asked]) -> list[Answer | Exception]:
+        """Do one batch; where it fails, each text on its own, so that only the faulty one fails."""
+        try:
+            return list(self._done(kind, asked))
+        except Exception as error:
+            if len(asked) == 1:
+                if not isinstance(error, InputError | UsageError):
+                    log.exception("a text could not be scored")
+                return [error]
+            return [answer for each in asked for answer in self.work(kind, [each])]
+
+    def _done(self, kind: Kind, asked: Sequence[Asked]) -> Sequence[Answer]:
+        samples = [each.sample for each in asked]
+        metrics = [self.metrics[spec] for spec in kind.specs]
+        batch = Batch(samples)
+        columns = second_pass(batch, scores_through(self._cache, batch, metrics), metrics)
+        scores = texts_scores(columns, len(samples))
+        if kind.task is Task.SCORE:
+            return scores
+        if kind.task is Task.EXPLAIN:
+            return [_explained(*each, metrics) for each in zip(samples, scores, strict=True)]
+        return [
+            ShownText(scores[at], shown(each.sample, each.before, metrics, columns, at, EXPLAINED))
+            for at, each in enumerate(asked)
+        ]
+
+
+def _specs(given: Sequence[str]) -> list[str]:
+    return [load_all([spec])[0].spec for spec in given]
+
+
+def _same(metrics: Mapping[str, Metric]) -> dict[str, str]:
+    return {spec: spec for spec in metrics}
+
+
+def _explained(sample: Sample, scores: TextScores, metrics: Sequence[Metric]) -> Explained:
+    cut = cut_at(sample.text, EXPLAINED)
+    head = sample if cut == len(sample.text) else Sample(sample.text[:cut], sample.references, sample.source, sample.id)
+    found = {metric.spec: metric.evidence(head) for metric in metrics if scores.scores[metric.spec] is not None}
+    return Explained(scores, {spec: each for spec, each in found.items() if each is not None}, cut)
+
+
+def texts_scores(columns: Mapping[str, MetricScores], rows: int) -> list[TextScores]:
+    """The scores of a batch, text by text."""
+    values = {spec: _finite(scores.values) for spec, scores in columns.items()}
+    parts = {spec: {name: _finite(column) for name, column in scores.parts.items()} for spec, scores in columns.items()}
+    found = []
+    for row in range(rows):
+        of_row = {spec: column[row] for spec, column in values.items()}
+        reasons = {
+            spec: columns[spec].reasons.get(row, "it has no finite value")
+            for spec, value in of_row.items()
+            if value is None
+        }
+        inside = {spec: {name: column[row] for name, column in named.items()} for spec, named in parts.items()}
+        found.append(TextScores(of_row, inside, reasons))
+    return found
+
+
+def _finite(values: FloatArray) -> list[float | None]:
+    return [value if math.isfinite(value) else None for value in values.tolist()]

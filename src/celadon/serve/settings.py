@@ -1,0 +1,62 @@
+"""What a service is told when it starts."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from celadon.core import UsageError
+from celadon.engine.cache.score_cache import CacheSettings
+
+
+@dataclass(frozen=True)
+class ServeSettings:
+    """How the service listens, what it scores and how much it takes.
+
+    Attributes
+    ----------
+    metrics
+        In their notation; nothing else is scored.
+    host, port
+        Where it listens.
+    batch_wait
+        Seconds that a text may wait for others to be scored with.
+    max_batch
+        The most texts that are scored together.
+    queue
+        The most texts that wait; more are refused.
+    timeout
+        Seconds after which a request is given up.
+    max_text_chars, max_texts, max_body_bytes
+        Of a request.
+    api_keys
+        A file with one key per line; None lets everybody in.
+    cache
+        Where scores are kept and reused across runs; None keeps none.
+    standardize_on
+        A file that gives metrics relative to a set their constants.
+    """
+
+    metrics: tuple[str, ...] = ("celadon",)
+    host: str = "127.0.0.1"
+    port: int = 8000
+    batch_wait: float = 0.004
+    max_batch: int = 128
+    queue: int = 1024
+    timeout: float = 30.0
+    max_text_chars: int = 100_000
+    max_texts: int = 1000
+    max_body_bytes: int = 16 << 20
+    api_keys: str | None = None
+    cache: CacheSettings | None = None
+    standardize_on: str | None = None
+
+    def __post_init__(self) -> None:
+        if not self.metrics:
+            raise UsageError("--metric: name at least one metric")
+        if not 0 <= self.port < 65_536:
+            raise UsageError(f"--port: {self.port} is no port; choose one up to 65535")
+        if self.max_texts > self.queue:
+            raise UsageError(
+                f"--max-texts: a request of {self.max_texts:,} texts would never fit a queue of {self.queue:,}; "
+                "raise --queue or lower --max-texts"
+            )
