@@ -183,7 +183,10 @@ def fitted_on_file(
 def _fitting(metrics: Sequence[Metric]) -> Fitting:
     fitting = Fitting(metrics, _GIVEN)
     if not fitting.waiting:
-        raise UsageError("nothing to standardise: no metric asked for by name is relative to the scored set (rouge_lm)")
+        raise UsageError(
+            "nothing to standardise: no metric asked for by name is relative to the scored set, as rouge_lm is, and "
+            "those that take idf=set"
+        )
     return fitting
 
 
@@ -236,10 +239,11 @@ def _in_columns(fitting: Fitting, path: str) -> bool:
 
 
 def _numbers(rows: Sequence[TableRow], name: str) -> FloatArray:
-    return np.array([_number(row, name) for row in rows], dtype=np.float64)
+    return np.array([number_in(row, name) for row in rows], dtype=np.float64)
 
 
-def _number(row: TableRow, name: str) -> float:
+def number_in(row: TableRow, name: str) -> float:
+    """The number in a column of a table; NaN where the cell is empty or the row has none."""
     value = row.get(name)
     if value is None or value == "":
         return np.nan

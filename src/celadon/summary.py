@@ -5,12 +5,14 @@ Memory does not grow with the number of rows: sums, Poisson bootstrap totals and
 
 from __future__ import annotations
 
+import json
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
+import numpy.typing as npt
 
 from celadon.core import FloatArray, IntArray, Metric, MetricScores, Sample, UsageError
 from celadon.meta.poisson import Interval, PoissonWeights, percentile_interval
@@ -18,6 +20,8 @@ from celadon.text.layout import printable, table
 
 DEFAULT_RESAMPLES = 1000
 DEFAULT_SEED = 20000601
+AnyArray: TypeAlias = npt.NDArray[Any]
+
 _BINS = 40
 _MOST_SYSTEMS = 500
 
@@ -108,6 +112,30 @@ class GrowingHistogram:
         self._move(more, int(lowest // 2.0**more))
         self._counts += np.bincount((places // 2.0**more).astype(np.int64) - self._first, minlength=_BINS)
 
+    def merge(self, level: int, first: int, counts: IntArray) -> None:
+        """Add what :meth:`state` of a histogram over the same range told."""
+        taken = np.flatnonzero(counts)
+        if not len(taken):
+            return
+        common = max(level, self._level)
+        self._widen(common - self._level)
+        places = (taken + first) >> (common - level)
+        mine = np.flatnonzero(self._counts) + self._first
+        lowest = min(int(places[0]), 0, *mine[:1].tolist())
+        highest = max(int(places[-1]), 0, *mine[-1:].tolist())
+        more = 0
+        while (highest >> more) - (lowest >> more) >= _BINS:
+            more += 1
+        self._move(more, lowest >> more)
+        np.add.at(self._counts, (places >> more) - self._first, counts[taken])
+
+    def state(self) -> tuple[int, int, IntArray]:
+        """Return the level and the first place of the grid, and the counts."""
+        return self._level, self._first, self._counts
+
+    def _widen(self, more: int) -> None:
+        self._move(more, self._first >> more)
+
     def _move(self, more: int, first: int) -> None:
         """Merge bins into wider ones, and begin at another place of the grid."""
         if (more, first) == (0, self._first):
@@ -144,15 +172,18 @@ class Summarizer:
         The metrics whose scores will come.
     resamples, seed
         Of the Poisson bootstrap.
+    first_position
+        Where in the whole stream the first row is, so that parts of a stream summed up apart draw as the whole would.
     """
 
     metrics: Sequence[Metric]
     resamples: int = DEFAULT_RESAMPLES
     seed: int = DEFAULT_SEED
-    _position: int = 0
+    first_position: int = 0
     _cells: dict[tuple[str | None, str], _Cell] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
+        self._position = self.first_position
         self._weights = PoissonWeights(self.resamples, self.seed)
 
     def add(self, samples: Sequence[Sample], scores: Mapping[str, MetricScores]) -> None:
@@ -202,6 +233,36 @@ class Summarizer:
                 np.zeros((self.resamples, width)),
             )
         return self._cells[key]
+
+    def state(self) -> dict[str, AnyArray]:
+        """Return all that is known, as plain arrays for :meth:`merge`."""
+        cells = list(self._cells.values())
+        # names may hold any characters, NUL too, which an array of strings would lose
+        names = json.dumps([list(key) for key in self._cells]).encode("ascii")
+        histograms = [cell.histogram.state() for cell in cells]
+        return {
+            "names": np.frombuffer(names, dtype=np.uint8),
+            "widths": np.array([len(cell.totals) for cell in cells], dtype=np.int64),
+            "totals": np.concatenate([np.zeros(0), *(cell.totals for cell in cells)]),
+            "resampled": np.concatenate([np.zeros((self.resamples, 0)), *(cell.resampled for cell in cells)], axis=1),
+            "nulls": np.array([cell.nulls for cell in cells], dtype=np.int64),
+            "grids": np.array([grid[:2] for grid in histograms], dtype=np.int64).reshape(-1, 2),
+            "counts": np.array([grid[2] for grid in histograms], dtype=np.int64).reshape(-1, _BINS),
+        }
+
+    def merge(self, state: Mapping[str, AnyArray]) -> None:
+        """Add what another part of the stream has shown; parts come in the order of the stream."""
+        by_name = {metric.spec: metric for metric in self.metrics}
+        names = json.loads(bytes(state["names"]))
+        ends = np.cumsum(state["widths"])
+        for place, (system, name) in enumerate(names):
+            columns = slice(int(ends[place] - state["widths"][place]), int(ends[place]))
+            cell = self._cell(system, by_name[name], columns.stop - columns.start)
+            cell.totals += state["totals"][columns]
+            cell.resampled += state["resampled"][:, columns]
+            cell.nulls += int(state["nulls"][place])
+            level, first = state["grids"][place].tolist()
+            cell.histogram.merge(level, first, state["counts"][place])
 
     def summary(self) -> Summary:
         """Return what the stream has shown so far."""

@@ -21,7 +21,7 @@ import polars
 import pytest
 
 from celadon import io
-from celadon.cli import main, score
+from celadon.cli import input_options, main
 from tests.conftest import builtin_is_there, missing_part
 
 PARTS = ("rougeL", "wpslor")
@@ -371,4 +371,4 @@ def test_a_progress_bar_appears_on_a_terminal(tmp_path: Path) -> None:
 def test_plain_text_and_format(tmp_path: Path) -> None:
     done = celadon("score", "-", "--format", "txt", "-m", "rouge1", stdin=b"a text\n")
     assert "<stdin>:1: rouge1 needs references" in done.stderr
-    assert score.FORMATS == io.FORMATS
+    assert input_options.FORMATS == io.FORMATS

@@ -16,9 +16,13 @@ from celadon import __version__
 # Each command's module is imported only when it is asked for: the list grows, and help must stay instant.
 COMMANDS = {
     "score": "score files of texts: a table per system, a file of scores, an HTML report",
+    "runs": "runs of celadon score into folders: list, show, verify, compare",
+    "check": "a gate for CI: fails where a text does not keep its limits, or the mean is worse than a baseline's",
+    "compare": "which of two runs, or files of scores, reads better, and the texts that changed most",
     "explain": 'what made the score of one text: celadon explain "text" --reference "..."',
     "meta": "how far metrics can be trusted: compare their scores with human ratings",
     "judge": "ask people how well texts read: an experiment on web pages, from a file of texts to a table",
+    "serve": "scores over HTTP, requests batched across clients, and a page to paste a text into",
     "models": "the models that metrics use: list, fetch, show, import, remove",
     "train": "train a language model or a combination of metrics on your own data",
     "synth": "make texts of graded fluency from a corpus, to test metrics with or to train them on",
@@ -28,8 +32,8 @@ COMMANDS = {
 }
 
 _EPILOG = """\
-exit codes: 0 done; 1 failed; 2 the request or the input is wrong; 3 an optional part is not installed;
-4 a result cannot be written; 130 interrupted
+exit codes: 0 done; 1 failed, or a check not passed; 2 the request or the input is wrong; 3 an optional part is not
+installed; 4 a result cannot be written; 130 interrupted
 """
 
 

@@ -73,3 +73,36 @@ class CountProgress:
         if done >= total:
             self._bar.close()
             self._bar = None
+
+
+class TallyProgress:
+    """A bar for rows of which nobody knows how many there are.
+
+    Parameters
+    ----------
+    what
+        What is done with them: ``reading``.
+    shown
+        Whether there is to be a bar at all.
+    """
+
+    def __init__(self, what: str, *, shown: bool) -> None:
+        self._what = what
+        self._shown = shown
+        self._bar: Any = None
+
+    def __enter__(self) -> TallyProgress:
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        if self._bar is not None:
+            self._bar.close()
+
+    def __call__(self, more: int) -> None:
+        """Count so many more."""
+        if self._bar is None:
+            from tqdm import tqdm
+
+            disable = None if self._shown else True
+            self._bar = tqdm(desc=self._what, unit=" rows", delay=_PATIENCE, disable=disable, leave=False)
+        self._bar.update(more)

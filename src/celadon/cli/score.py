@@ -7,12 +7,13 @@ import json
 import sys
 from typing import TYPE_CHECKING, Any
 
+from celadon.cli.cache_options import add_cache_options, cache_settings, hit_line
+from celadon.cli.input_options import add_field_options, add_input_options, fields_of, positive
+from celadon.cli.run_options import add_run_options, carry_out, run_notes, run_settings, written
+
 if TYPE_CHECKING:
     from celadon.engine.local import Job, Outcome
-
-# as celadon.io.FORMATS, which would take its time to import
-FORMATS = ("jsonl", "csv", "tsv", "parquet", "txt")
-_FIELDS = ("text", "references", "source", "system", "id")
+    from celadon.engine.runs.outcome import RunOutcome
 
 _EPILOG = """\
 examples:
@@ -20,6 +21,7 @@ examples:
   celadon score 'runs/*.csv' --metric rougeL,bleu,meteor --output scored.parquet
   celadon score new.jsonl --metric rouge_lm --standardize-on old-scored.jsonl
   zcat outputs.jsonl.gz | celadon score - --metric rouge1 --json
+  celadon score 'data/*.parquet' --metric slor --output out/ --workers 8
 """
 
 
@@ -38,33 +40,24 @@ def configure(command: argparse.ArgumentParser) -> None:
         help="metrics (default: rougeL, chrf and the string accuracies; without references slor); options in brackets: "
         "rougeW[weight=1.5]",
     )
-    command.add_argument("-o", "--output", metavar="OUT", help="write rows with scores: .jsonl, .csv, .tsv or .parquet")
+    command.add_argument(
+        "-o",
+        "--output",
+        metavar="OUT",
+        help="write rows with scores: .jsonl, .csv, .tsv, .parquet, or FOLDER/ for a run",
+    )
     command.add_argument("--report", metavar="HTML", help="write a self-contained HTML report")
     command.add_argument("--json", action="store_true", help="print the summary as JSON instead of tables")
-    fields = command.add_argument_group("fields (nested ones as scores.overall)")
-    fields.add_argument("--text-field", metavar="NAME", help="the text (default: text, output or prediction)")
-    fields.add_argument(
-        "--references-field", metavar="NAME", help="a string or list (default: references, reference or ref0, ref1 ...)"
-    )
-    fields.add_argument("--source-field", metavar="NAME", help="what the text was made from (default: source)")
-    fields.add_argument("--system-field", metavar="NAME", help="who made the text (default: system)")
-    fields.add_argument("--id-field", metavar="NAME", help="the item (default: id)")
+    add_field_options(command)
     bad = command.add_argument_group("input")
-    bad.add_argument("--format", choices=FORMATS, help="instead of the file's ending")
+    add_input_options(bad)
     bad.add_argument(
         "--skip-bad", action="store_true", help="set malformed rows aside in OUT.rejects.jsonl and score the rest"
     )
     bad.add_argument("--rejects", metavar="FILE", help="where --skip-bad puts them instead")
-    bad.add_argument(
-        "--max-text-chars",
-        type=_positive,
-        default=1_000_000,
-        metavar="N",
-        help="a longer text is malformed (default: 1,000,000)",
-    )
     how = command.add_argument_group("computation")
     how.add_argument("--seed", type=int, default=None, metavar="N", help="of the bootstrap (default: fixed)")
-    how.add_argument("--resamples", type=_positive, default=None, metavar="N", help="of the bootstrap (default: 1000)")
+    how.add_argument("--resamples", type=positive, default=None, metavar="N", help="of the bootstrap (default: 1000)")
     how.add_argument(
         "--standardize-on",
         metavar="FILE",
@@ -78,36 +71,45 @@ def configure(command: argparse.ArgumentParser) -> None:
         "second reference (default: the parser of the extra parse)",
     )
     how.add_argument(
-        "--batch-rows", type=_positive, default=512, metavar="N", help="rows scored at a time (default: 512)"
+        "--window",
+        type=positive,
+        metavar="N",
+        help="compare long texts in stretches of N words or tokens: window=N for each metric that has the option and "
+        "was not given one (wmd, smd, s_wmd, bertscore, moverscore)",
     )
+    how.add_argument(
+        "--batch-rows", type=positive, default=512, metavar="N", help="rows scored at a time (default: 512)"
+    )
+    add_cache_options(how)
     how.add_argument("--quiet", action="store_true", help="no progress bar, no notes")
+    add_run_options(command)
     command.set_defaults(run=run)
-
-
-def _positive(text: str) -> int:
-    try:
-        value = int(text.replace(",", "").replace("_", ""))
-    except ValueError:
-        value = 0
-    if value < 1:
-        raise argparse.ArgumentTypeError(f"{text!r} is not a positive whole number")
-    return value
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Score, then say what came of it."""
+    from celadon.cli.failures import INTERRUPTED
     from celadon.cli.progress import RowProgress
     from celadon.engine.local import run as run_job
 
     job = _job(arguments)
-    with RowProgress(shown=not arguments.quiet) as progress:
-        outcome = run_job(job, progress.update)
+    settings = run_settings(arguments)
+    outcome: Outcome | RunOutcome | None
+    if settings is not None:
+        outcome = carry_out(job, settings, quiet=arguments.quiet)
+        if outcome is None:
+            return INTERRUPTED
+        notes = [*_notes(job, outcome, f"{outcome.folder}rejects/"), *run_notes(job, outcome)]
+    else:
+        with RowProgress(shown=not arguments.quiet) as progress:
+            outcome = run_job(job, progress.update)
+        notes = [*_notes(job, outcome, job.rejects_path), *written(job.output, job.report)]
     if arguments.json:
         print(json.dumps(_as_json(outcome), indent=2, allow_nan=False))
     else:
         print(outcome.summary)
     if not arguments.quiet:
-        for note in _notes(job, outcome):
+        for note in notes:
             print(note, file=sys.stderr)
     return 0
 
@@ -115,16 +117,16 @@ def run(arguments: argparse.Namespace) -> int:
 def _job(arguments: argparse.Namespace) -> Job:
     from celadon.core import UsageError
     from celadon.engine.local import Job
-    from celadon.io import Fields
-    from celadon.metrics.registry import split_specs
+    from celadon.metrics.registry import split_specs, with_option
     from celadon.summary import DEFAULT_RESAMPLES, DEFAULT_SEED
 
     if arguments.seed is not None and arguments.seed < 0:
         raise UsageError("--seed must not be negative")
+    metrics = [spec for given in arguments.metric for spec in split_specs(given)]
     return Job(
         inputs=arguments.inputs,
-        fields=Fields(**{name: getattr(arguments, f"{name}_field") for name in _FIELDS}),
-        metrics=[spec for given in arguments.metric for spec in split_specs(given)],
+        fields=fields_of(arguments),
+        metrics=with_option(metrics, "window", arguments.window) if arguments.window else metrics,
         standardize_on=arguments.standardize_on,
         trees=arguments.trees,
         output=arguments.output,
@@ -136,49 +138,41 @@ def _job(arguments: argparse.Namespace) -> Job:
         resamples=DEFAULT_RESAMPLES if arguments.resamples is None else arguments.resamples,
         batch_rows=arguments.batch_rows,
         max_text_chars=arguments.max_text_chars,
+        cache=cache_settings(arguments),
     )
 
 
-def _notes(job: Job, outcome: Outcome) -> list[str]:
+def _notes(job: Job, outcome: Outcome | RunOutcome, rejects: str) -> list[str]:
+    from celadon.io.remote import shown_name
+
     notes = []
+    if job.cache is not None:
+        notes.append(hit_line(outcome.cache_hits, outcome.cache_misses))
     if outcome.rows_rejected:
         notes.append(
             f"{outcome.rows_read:,} rows read = {outcome.rows_scored:,} scored + {outcome.rows_rejected:,} rejected "
-            f"(see {job.rejects_path})"
+            f"(see {rejects})"
         )
     for metric, fitted in outcome.fitted.items():
         shown = ", ".join(f"{name} {value:.6g}" for name, value in fitted.constants.items())
-        where = "these texts" if job.standardize_on is None else job.standardize_on
+        where = "these texts" if job.standardize_on is None else shown_name(job.standardize_on)
         notes.append(f"{metric}: {shown} (from {fitted.rows:,} rows of {where})")
     for old, new in outcome.renamed.items():
         notes.append(f"the input's column {old} is kept as {new}")
-    written = [path for path in (job.output, job.report) if path]
-    if written:
-        notes.append(f"wrote {' and '.join(written)}")
     return notes
 
 
-def _as_json(outcome: Outcome) -> dict[str, Any]:
-    summary = outcome.summary
+def _as_json(outcome: Outcome | RunOutcome) -> dict[str, Any]:
+    from celadon.engine.runs.summary_file import summary_as_json
+
+    told = summary_as_json(outcome.summary)
     return {
         "rows_read": outcome.rows_read,
         "rows_scored": outcome.rows_scored,
         "rows_rejected": outcome.rows_rejected,
-        "seed": summary.seed,
-        "resamples": summary.resamples,
-        "signatures": dict(summary.signatures),
+        "seed": told["seed"],
+        "resamples": told["resamples"],
+        "signatures": told["signatures"],
         "constants": {metric: dict(fitted.constants) for metric, fitted in outcome.fitted.items()},
-        "scores": [
-            {
-                "system": row.system,
-                "metric": row.metric,
-                "count": row.count,
-                "nulls": row.nulls,
-                "mean": row.mean,
-                "mean_interval": row.mean_interval,
-                "corpus": row.corpus,
-                "corpus_interval": row.corpus_interval,
-            }
-            for row in summary.rows
-        ],
+        "scores": told["scores"],
     }

@@ -6,6 +6,7 @@ import errno
 import os
 import secrets
 import shutil
+import tempfile
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
@@ -14,11 +15,13 @@ from types import TracebackType
 from typing import BinaryIO, Self
 
 from celadon.core import InputError, OutputError, UsageError
+from celadon.io.remote import check_takes_files, is_url, local_path, put_file, remove_url, shown_name
 from celadon.io.sources import STDIN, expand_paths
 
 
 def output_error(path: str, error: OSError) -> OutputError:
     """The failure in one line: which path, what is wrong, what to do."""
+    path = shown_name(path)
     folder = Path(path).parent
     advice = {
         errno.ENOSPC: "no space left on the device; free some or choose another place",
@@ -67,6 +70,8 @@ def remove_leftovers() -> None:
 class Draft:
     """The temporary files of one output, in its folder, until the output takes its place.
 
+    An output with an address has them in the system's folder of temporary files.
+
     Parameters
     ----------
     path
@@ -75,9 +80,14 @@ class Draft:
 
     def __init__(self, path: str) -> None:
         self.path = path
-        # A symbolic link is followed, so that the file it points to is replaced and not the link.
-        self._target = Path(os.path.realpath(path))
         self._files: dict[Path, BinaryIO] = {}
+        self._remote = is_url(path)
+        if self._remote:
+            check_takes_files(path)
+            self._target = Path(tempfile.gettempdir()) / "output"
+            return
+        # A symbolic link is followed, so that the file it points to is replaced and not the link.
+        self._target = Path(os.path.realpath(local_path(path)))
         with output_errors(path):
             if self._target.exists() and not self._target.is_file():
                 raise OSError(errno.EISDIR if self._target.is_dir() else errno.EINVAL, "it is not a regular file")
@@ -100,13 +110,19 @@ class Draft:
             file.flush()
             os.fsync(file.fileno())
             file.close()
-            if self._target.exists():
-                shutil.copymode(self._target, temporary)
-            temporary.replace(self._target)
-            del self._files[temporary]
-            _LIVE.discard(temporary)
-            _sync_folder(self._target.parent)
+            if self._remote:
+                put_file(temporary, self.path)
+            else:
+                self._put(temporary)
         self.abort()
+
+    def _put(self, temporary: Path) -> None:
+        if self._target.exists():
+            shutil.copymode(self._target, temporary)
+        temporary.replace(self._target)
+        del self._files[temporary]
+        _LIVE.discard(temporary)
+        _sync_folder(self._target.parent)
 
     def abort(self) -> None:
         """Remove every temporary file."""
@@ -126,6 +142,9 @@ class Draft:
 
     def remove_target(self) -> None:
         """Remove the output of an earlier run, if there is one."""
+        if self._remote:
+            remove_url(self.path)
+            return
         with output_errors(self.path):
             self._target.unlink(missing_ok=True)
 
@@ -215,17 +234,20 @@ def check_distinct(output: str, inputs: Sequence[str]) -> None:
     inputs
         Files and patterns as the user gave them; ``-`` is passed over.
     """
-    target = os.path.realpath(output)
+    remote = is_url(output)
+    target = output if remote else os.path.realpath(local_path(output))
     for name in inputs:
-        if name == STDIN:
+        if name == STDIN or is_url(name) != remote:
             continue
         # A missing input is the reader's to report.
         with suppress(InputError):
             if any(_same_file(path, target) for path in expand_paths([name])):
-                raise UsageError(f"{output}: is also an input; choose another place")
+                raise UsageError(f"{shown_name(output)}: is also an input; choose another place")
 
 
 def _same_file(path: str, target: str) -> bool:
+    if is_url(path):
+        return path == target
     try:
         # The second question is for hard links.
         return os.path.realpath(path) == target or Path(path).samefile(target)

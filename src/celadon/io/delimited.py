@@ -20,7 +20,8 @@ class _Tape:
     """Feeds lines to the CSV parser and remembers which of them the current record took."""
 
     def __init__(self, stream: Stream) -> None:
-        self._lines = numbered_lines(stream.buffer)
+        self._lines = numbered_lines(stream.buffer, stream.source.first_line)
+        self.last = stream.source.first_line - 1
         self.begin()
 
     def begin(self) -> None:
@@ -34,9 +35,9 @@ class _Tape:
         return self
 
     def __next__(self) -> str:
-        number, line, cut = next(self._lines)
+        self.last, line, cut = next(self._lines)
         if not self.taken:
-            self.line = number
+            self.line = self.last
         before = self.size
         self.taken.append(line)
         self.size += len(line)
@@ -58,12 +59,10 @@ class _Tape:
 
 def records(stream: Stream, report: Report, delimiter: str) -> Iterator[Record]:
     """Every record as a row; all its values are strings, blank lines are no rows."""
-    # Cells of any size are allowed: the tape bounds the record.
-    csv.field_size_limit(sys.maxsize)
     name = stream.source.name
-    tape = _Tape(stream)
-    parser = csv.reader(tape, delimiter=delimiter, strict=True)
-    header = _header(name, tape, parser)
+    tape, parser = _parser(stream, delimiter)
+    part = stream.source.part
+    header = _header(name, tape, parser) if part is None else next(csv.reader([part.header], delimiter=delimiter))
     columns = len(header)
     empty = True
     while True:
@@ -91,6 +90,36 @@ def records(stream: Stream, report: Report, delimiter: str) -> Iterator[Record]:
         empty = False
     if header and empty:
         raise InputError(f"{name}: has a header but no rows")
+
+
+def header_and_row_ends(stream: Stream, delimiter: str) -> tuple[str, int, Iterator[int]]:
+    """The text of the header, the number of its last line, and for every row, good or bad, that of its last line.
+
+    After each of them the stream stands behind it.
+    """
+    tape, parser = _parser(stream, delimiter)
+    _header(stream.source.name, tape, parser)
+    return tape.raw().decode("utf-8") if tape.taken else "", tape.last, _row_ends(tape, parser)
+
+
+def _row_ends(tape: _Tape, parser: Iterator[list[str]]) -> Iterator[int]:
+    while True:
+        tape.begin()
+        try:
+            blank = not next(parser) and tape.flaw is None
+        except StopIteration:
+            return
+        except (_OversizedError, csv.Error):
+            blank = False
+        if not blank:
+            yield tape.last
+
+
+def _parser(stream: Stream, delimiter: str) -> tuple[_Tape, Iterator[list[str]]]:
+    # Cells of any size are allowed: the tape bounds the record.
+    csv.field_size_limit(sys.maxsize)
+    tape = _Tape(stream)
+    return tape, csv.reader(tape, delimiter=delimiter, strict=True)
 
 
 def _header(name: str, tape: _Tape, parser: Iterator[list[str]]) -> list[str]:

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
 
 from celadon.core import InputError
+from celadon.io.remote import is_url, shown_name
 from celadon.io.sources import STDIN, find_sources, open_stream
 
 MAX_BYTES = 1 << 20
@@ -71,6 +72,9 @@ def read_json(path: str, what: str, parse: Callable[[Any, str], Parsed], most_by
     if path == STDIN:
         raise InputError(f"{what} cannot be read from the standard input; give a file")
     place = find_sources([path], "jsonl")[0].path or path
+    if is_url(place):
+        # nobody tells when it changes
+        return parse(*_content(place, what, most_bytes))
     stamp = Path(place).stat()
     key = (what, stamp.st_mtime_ns, stamp.st_size)
     kept = _kept(place)
@@ -97,6 +101,7 @@ def _kept(path: str) -> dict[tuple[str, int, int], Any]:
 def _content(path: str, what: str, most_bytes: int) -> tuple[Any, str]:
     with open_stream(find_sources([path], "jsonl")[0]) as stream:
         data = stream.buffer.read(most_bytes + 1)
+    path = shown_name(path)
     if len(data) > most_bytes:
         raise InputError(f"{path}: is larger than {most_bytes >> 20} MiB; that is not {what}")
     try:

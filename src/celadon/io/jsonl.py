@@ -20,8 +20,8 @@ _raw_decode = json.JSONDecoder().raw_decode
 
 def records(stream: Stream, report: Report) -> Iterator[Record]:
     """Every object; blank lines are no rows."""
-    first = True
-    for number, line, cut in numbered_lines(stream.buffer):
+    first = stream.source.part is None
+    for number, line, cut in numbered_lines(stream.buffer, stream.source.first_line):
         if line.isspace():
             continue
         if first:
@@ -42,6 +42,18 @@ def records(stream: Stream, report: Report) -> Iterator[Record]:
             yield number, line, row
         else:
             report(number, problem, chomp(line), False)
+
+
+def row_ends(stream: Stream) -> Iterator[int]:
+    """For every row, good or bad, the number of its line; the stream then stands behind it."""
+    first = True
+    for number, line, cut in numbered_lines(stream.buffer):
+        if line.isspace():
+            continue
+        if first:
+            _check_is_lines(stream.source.name, line, cut)
+            first = False
+        yield number
 
 
 def _row_problem(row: Any, text: str, end: int) -> str | None:

@@ -19,9 +19,9 @@ TOO_LONG = f"is longer than {MAX_LINE_BYTES // (1024 * 1024)} MiB"
 NUL = "has a NUL byte"
 
 
-def numbered_lines(buffer: io.BufferedReader) -> Iterator[tuple[int, bytes, bool]]:
-    """Every line with its number from 1, its bytes with the line ending, and whether it had to be cut."""
-    number = 0
+def numbered_lines(buffer: io.BufferedReader, first: int = 1) -> Iterator[tuple[int, bytes, bool]]:
+    """Every line with its number, its bytes with the line ending, and whether it had to be cut."""
+    number = first - 1
     readline = buffer.readline
     while line := readline(MAX_LINE_BYTES):
         number += 1

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import tempfile
 from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
 from typing import Any, NamedTuple
 
 from celadon.core import InputError
+from celadon.io.remote import fetch, is_url, open_url, reads_anywhere
 from celadon.io.sources import Source
 
 _READ_BUFFER_BYTES = 1024 * 1024
@@ -39,25 +43,75 @@ def batches(source: Source, max_rows: int, max_bytes: int) -> Iterator[Rows]:
     InputError
         The file is not Parquet, is damaged, or has no rows.
     """
+    with _opened(source) as parquet:
+        total = parquet.metadata.num_rows
+        start, end = (0, total) if source.part is None else (source.part.start, source.part.end)
+        number = start + 1
+        for batch in _row_range(parquet, start, end, _batch_rows(parquet.metadata, max_rows, max_bytes)):
+            for piece in _pieces(batch, max_bytes):
+                share = (number + piece.num_rows - 1) / total
+                yield _rows(piece, number, share)
+                number += piece.num_rows
+
+
+def count_rows(source: Source) -> int:
+    """How many rows the file has; raises InputError as :func:`batches` does."""
+    with _opened(source) as parquet:
+        rows: int = parquet.metadata.num_rows
+        return rows
+
+
+@contextmanager
+def _opened(source: Source) -> Iterator[Any]:
+    """The file, of which the schema is checked; turns what goes wrong in the block into one clear error."""
     import pyarrow as pa
     import pyarrow.parquet as pq
 
-    assert source.path is not None
     try:
-        # A buffered reader keeps a column's pages from being loaded for a whole row group at once.
-        with pa.OSFile(source.path, "rb") as file:
+        with _opened_bytes(source) as file:
+            # A buffered reader keeps a column's pages from being loaded for a whole row group at once.
             parquet = pq.ParquetFile(file, buffer_size=_READ_BUFFER_BYTES, pre_buffer=False)
-            total = parquet.metadata.num_rows
-            _check_schema(source.name, parquet.schema_arrow, total)
-            number = 1
-            for batch in parquet.iter_batches(batch_size=_batch_rows(parquet.metadata, max_rows, max_bytes)):
-                for piece in _pieces(batch, max_bytes):
-                    share = (number + piece.num_rows - 1) / total
-                    yield _rows(piece, number, share)
-                    number += piece.num_rows
+            _check_schema(source.name, parquet.schema_arrow, parquet.metadata.num_rows)
+            yield parquet
     except (pa.ArrowException, OSError) as error:
         reason = (str(error).splitlines() or [""])[0]
         raise InputError(f"{source.name}: not a Parquet file, or truncated or corrupt: {reason}") from error
+
+
+@contextmanager
+def _opened_bytes(source: Source) -> Iterator[Any]:
+    """The file, in which Arrow can go back and forth."""
+    import pyarrow as pa
+
+    path = source.path or ""
+    with ExitStack() as stack:
+        if is_url(path) and not reads_anywhere(path):
+            folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="celadon-")))
+            fetch(path, folder / "fetched.parquet")
+            path = str(folder / "fetched.parquet")
+        if is_url(path):
+            # Arrow asks for what it needs, here and there in the file, and no more is to be fetched.
+            remote = stack.enter_context(open_url(path, cache_type="none"))
+            yield stack.enter_context(pa.PythonFile(remote, mode="r"))
+        else:
+            yield stack.enter_context(pa.OSFile(path, "rb"))
+
+
+def _row_range(parquet: Any, start: int, end: int, batch_rows: int) -> Iterator[Any]:
+    """Batches of the rows from ``start`` to ``end``; row groups that have none of them are left alone."""
+    before = 0
+    for group in range(parquet.metadata.num_row_groups):
+        rows = parquet.metadata.row_group(group).num_rows
+        if before < end and before + rows > start:
+            position = before
+            for batch in parquet.iter_batches(batch_size=batch_rows, row_groups=[group]):
+                first, last = max(start - position, 0), min(end - position, batch.num_rows)
+                position += batch.num_rows
+                if first < last:
+                    yield batch.slice(first, last - first)
+                if position >= end:
+                    break
+        before += rows
 
 
 def _check_schema(name: str, schema: Any, total: int) -> None:

@@ -19,8 +19,8 @@ DEFAULT_MAX_TEXT_CHARS = 1_000_000
 # Long rows fill a chunk before it has its number of rows. Bytes are counted, never fewer than the characters.
 MAX_CHUNK_BYTES = 8_000_000
 
-_DELIMITERS = {"csv": ",", "tsv": "\t"}
-_HEADED = frozenset({*_DELIMITERS, "parquet"})
+DELIMITERS = {"csv": ",", "tsv": "\t"}
+_HEADED = frozenset({*DELIMITERS, "parquet"})
 _FIELD_NAMES = tuple(spec.name for spec in dataclasses.fields(Fields))
 
 
@@ -45,7 +45,7 @@ class Reader:
     Parameters
     ----------
     inputs
-        Files, patterns (``data/**/*.jsonl``) and ``-`` for the standard input.
+        Files, patterns (``data/**/*.jsonl``), addresses (``s3://...``) and ``-`` for the standard input.
     fields
         Which columns are what.
     format
@@ -67,7 +67,7 @@ class Reader:
 
     def __init__(
         self,
-        inputs: Sequence[str],
+        inputs: Sequence[str | Source],
         fields: Fields,
         *,
         format: str | None = None,  # noqa: A002
@@ -225,7 +225,7 @@ class Reader:
         return Chunk(tuple(samples), "parquet", (name,) * len(kept), lines, batch=batch)
 
     def _plan(self, name: str, keys: tuple[str, ...], kind: str) -> Plan:
-        plan = self._resolver.plan(keys, cells=kind in _DELIMITERS)
+        plan = self._resolver.plan(keys, cells=kind in DELIMITERS)
         # Rows of JSON Lines may differ; a header that lacks a column lacks it for every row.
         if kind in _HEADED and (problem := self._resolver.missing(plan, keys)):
             raise InputError(f"{name}: {problem}")
@@ -239,6 +239,6 @@ class Reader:
 
 def _records(stream: Stream, report: Report) -> Iterator[Record]:
     kind = stream.source.format
-    if kind in _DELIMITERS:
-        return delimited.records(stream, report, _DELIMITERS[kind])
+    if kind in DELIMITERS:
+        return delimited.records(stream, report, DELIMITERS[kind])
     return jsonl.records(stream, report) if kind == "jsonl" else plain.records(stream, report)

@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import IO, Any
 
 from celadon.core import InputError, UsageError
+from celadon.io.remote import expand_url, is_url, local_path, open_url, shown_name, status_of
 
 STDIN = "-"
 STDIN_NAME = "<stdin>"
@@ -39,10 +40,24 @@ _BUFFER_BYTES = 256 * 1024
 
 
 @dataclass(frozen=True, slots=True)
+class Part:
+    """Consecutive rows of a source: bytes from ``start`` to ``end``; of Parquet, rows, counted from 0.
+
+    ``first_line`` is the number of the line at ``start``; ``header`` the text of the header, where the format has one.
+    """
+
+    start: int
+    end: int
+    first_line: int
+    header: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class Source:
     """One input: a file, or the standard input when ``path`` is None.
 
-    ``format`` is empty when it is to be found out from the first bytes; ``size`` is None where there is no telling.
+    ``format`` is empty when it is to be found out from the first bytes; ``size`` is None where there is no telling;
+    ``part`` is None where all of the source is meant.
     """
 
     name: str
@@ -50,6 +65,12 @@ class Source:
     format: str
     compression: str | None
     size: int | None
+    part: Part | None = None
+
+    @property
+    def first_line(self) -> int:
+        """The number of the first line."""
+        return 1 if self.part is None else self.part.first_line
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,13 +84,13 @@ class Stream:
 
 def endings(path: str) -> tuple[str, str | None]:
     """The ending that names the format and the compression; both in lower case."""
-    name = Path(path.lower())
+    name = Path(shown_name(path).lower())
     compression = COMPRESSIONS.get(name.suffix)
     return (name if compression is None else name.with_suffix("")).suffix, compression
 
 
 def expand_paths(inputs: Sequence[str]) -> list[str]:
-    """The files meant by paths and patterns, in order; ``-`` stays as it is.
+    """The files meant by paths, patterns and addresses, in order; ``-`` stays as it is.
 
     Raises
     ------
@@ -77,9 +98,11 @@ def expand_paths(inputs: Sequence[str]) -> list[str]:
         A file does not exist or a pattern matches no file.
     """
     paths: list[str] = []
-    for name in inputs:
+    for name in map(local_path, inputs):
+        if is_url(name):
+            paths.extend(expand_url(name))
         # A file whose name looks like a pattern is still a file.
-        if name == STDIN or _exists(name):
+        elif name == STDIN or _exists(name):
             paths.append(name)
         elif glob.has_magic(name):
             matches = sorted(path for path in glob.glob(name, recursive=True) if not Path(path).is_dir())  # noqa: PTH207
@@ -99,15 +122,24 @@ def _exists(path: str) -> bool:
         return True
 
 
-def find_sources(inputs: Sequence[str], format: str | None) -> list[Source]:  # noqa: A002
-    """The sources meant by the user's inputs, each checked as far as can be without reading it."""
+def find_sources(inputs: Sequence[str | Source], format: str | None) -> list[Source]:  # noqa: A002
+    """The sources meant by the user's inputs, each checked as far as can be without reading it.
+
+    A source among the inputs stands for itself.
+    """
     if format is not None and format not in FORMATS:
         raise UsageError(f"unknown format {format!r}; the formats are {', '.join(FORMATS)}")
     if not inputs:
         raise UsageError("no input given; name files, patterns, or - for the standard input")
     if list(inputs).count(STDIN) > 1:
         raise UsageError("- (the standard input) can be given only once")
-    return [_source(path, format) for path in expand_paths(inputs)]
+    sources: list[Source] = []
+    for given in inputs:
+        if isinstance(given, Source):
+            sources.append(given)
+        else:
+            sources.extend(_source(path, format) for path in expand_paths([given]))
+    return sources
 
 
 def _source(path: str, format: str | None) -> Source:  # noqa: A002
@@ -117,31 +149,41 @@ def _source(path: str, format: str | None) -> Source:  # noqa: A002
         return Source(STDIN_NAME, None, format or "", None, None)
     ending, compression = endings(path)
     kind = format or ENDINGS.get(ending)
-    status = _status(path)
+    name = shown_name(path)
+    size = _size(path)
     if kind is None:
         known = ", ".join(ENDINGS)
         raise InputError(
-            f"{path}: cannot tell the format; known endings are {known}, also with {', '.join(COMPRESSIONS)}; "
+            f"{name}: cannot tell the format; known endings are {known}, also with {', '.join(COMPRESSIONS)}; "
             f"else give --format ({', '.join(FORMATS)})"
         )
     if kind == "parquet" and compression is not None:
-        raise InputError(f"{path}: Parquet is compressed inside; decompress the file first")
-    regular = stat.S_ISREG(status.st_mode)
-    if regular and status.st_size == 0:
-        raise InputError(f"{path}: is empty")
-    return Source(path, path, kind, compression, status.st_size if regular else None)
+        raise InputError(f"{name}: Parquet is compressed inside; decompress the file first")
+    if size == 0:
+        raise InputError(f"{name}: is empty")
+    return Source(name, path, kind, compression, size)
 
 
-def _status(path: str) -> os.stat_result:
+def _size(path: str) -> int | None:
+    """The size of a file that can be read; None where there is no telling."""
+    if is_url(path):
+        remote = status_of(path)
+        if remote.is_folder:
+            raise _is_directory(shown_name(path))
+        return remote.size
     try:
         status = Path(path).stat()
     except OSError as error:
         raise _unreadable(path, error) from error
     if stat.S_ISDIR(status.st_mode):
-        raise InputError(f"{path}: is a directory; give its files, for example {path.rstrip('/')}/*.jsonl")
+        raise _is_directory(path)
     if not os.access(path, os.R_OK):
         raise InputError(f"{path}: no permission to read it")
-    return status
+    return status.st_size if stat.S_ISREG(status.st_mode) else None
+
+
+def _is_directory(name: str) -> InputError:
+    return InputError(f"{name}: is a directory; give its files, for example {name.rstrip('/')}/*.jsonl")
 
 
 def _unreadable(name: str, error: OSError) -> InputError:
@@ -155,14 +197,24 @@ def _unreadable(name: str, error: OSError) -> InputError:
 class _Guarded(io.RawIOBase):
     """Bytes of a source; turns every way in which reading can fail into one clear error."""
 
-    def __init__(self, read: Callable[[int], Any], name: str, compression: str | None) -> None:
+    def __init__(
+        self,
+        read: Callable[[int], Any],
+        name: str,
+        compression: str | None,
+        watch: Callable[[bytes], None] | None = None,
+    ) -> None:
         self._read = read
         self._name = name
         self._compression = compression
+        self._watch = watch
         self.count = 0
 
     def readable(self) -> bool:
         return True
+
+    def tell(self) -> int:
+        return self.count
 
     def readinto(self, buffer: Any) -> int:
         try:
@@ -176,6 +228,8 @@ class _Guarded(io.RawIOBase):
             raise self._corrupt(error) from error
         buffer[: len(data)] = data
         self.count += len(data)
+        if self._watch is not None:
+            self._watch(data)
         return len(data)
 
     def _corrupt(self, error: Exception) -> InputError:
@@ -184,8 +238,11 @@ class _Guarded(io.RawIOBase):
 
 
 @contextmanager
-def open_stream(source: Source) -> Iterator[Stream]:
-    """Open a text source, past its byte order mark and decompressed, its format known."""
+def open_stream(source: Source, watch: Callable[[bytes], None] | None = None) -> Iterator[Stream]:
+    """Open a text source, past its byte order mark and decompressed, its format known.
+
+    ``watch`` is told all bytes as they are on disk. Of a part of a source exactly its bytes are there.
+    """
     if source.path is None:
         raw: IO[bytes] = sys.stdin.buffer
         counted = _Guarded(raw.read1 if isinstance(raw, io.BufferedReader) else raw.read, source.name, None)
@@ -194,15 +251,47 @@ def open_stream(source: Source) -> Iterator[Stream]:
         stream = _decompressed(buffered, source.name, compression) if compression else buffered
         yield _started(Stream(source, stream, lambda: counted.count))
         return
-    try:
-        file = Path(source.path).open("rb", buffering=0)  # noqa: SIM115
-    except OSError as error:
-        raise _unreadable(source.name, error) from error
-    with file:
-        stream = _decompressed(file, source.name, source.compression)
+    with _open_raw(source) as file:
+        consumed = file.tell if source.size is not None else lambda: 0
+        if source.part is not None:
+            yield Stream(source, _part_of(file, source.name, source.part), consumed)
+            return
+        watched: Any = file if watch is None else _Guarded(file.read, source.name, None, watch)
+        stream = _decompressed(watched, source.name, source.compression)
         if source.compression is None and (found := _magic(stream)):
             raise InputError(f"{source.name}: is {found}-compressed; give its name the ending of that")
-        yield _started(Stream(source, stream, file.tell if source.size is not None else lambda: 0))
+        yield _started(Stream(source, stream, consumed))
+
+
+def raw_blocks(source: Source) -> Iterator[bytes]:
+    """The bytes of a file as they are."""
+    with _open_raw(source) as file:
+        guarded = _Guarded(file.read, source.name, None)
+        while data := guarded.read(4 * _BUFFER_BYTES):
+            yield data
+
+
+def _open_raw(source: Source) -> io.RawIOBase:
+    assert source.path is not None
+    if is_url(source.path):
+        return open_url(source.path)
+    try:
+        return Path(source.path).open("rb", buffering=0)
+    except OSError as error:
+        raise _unreadable(source.name, error) from error
+
+
+def _part_of(file: io.RawIOBase, name: str, part: Part) -> io.BufferedReader:
+    file.seek(part.start)
+    left = part.end - part.start
+
+    def read(size: int) -> bytes:
+        nonlocal left
+        data = file.read(min(size, left)) or b""
+        left -= len(data)
+        return data
+
+    return io.BufferedReader(_Guarded(read, name, None), _BUFFER_BYTES)
 
 
 def _decompressed(file: IO[bytes], name: str, compression: str | None) -> io.BufferedReader:

@@ -12,6 +12,7 @@ from typing import Any
 from celadon.core import Sample
 from celadon.io import parquet
 from celadon.io.atomic import output_errors
+from celadon.io.remote import is_url, local_path
 from celadon.io.rows import Chunk, origin
 
 _LENGTH_BYTES = 8
@@ -26,12 +27,13 @@ class Spill:
     Parameters
     ----------
     beside
-        An output whose folder takes the file; None for the system's folder of temporary files.
+        An output whose folder takes the file; for None, or an address, the system's folder of temporary files does.
     """
 
     def __init__(self, beside: str | None) -> None:
-        folder = Path(beside).resolve().parent if beside is not None else Path(tempfile.gettempdir())
-        self._shown = beside or str(folder / "temporary file")
+        here = beside is not None and not is_url(beside)
+        folder = Path(local_path(beside)).resolve().parent if beside and here else Path(tempfile.gettempdir())
+        self._shown = beside if beside and here else str(folder / "temporary file")
         with output_errors(self._shown):
             self._file = tempfile.TemporaryFile(dir=folder)  # noqa: SIM115  closed by the spill's own with block
         self._written = 0

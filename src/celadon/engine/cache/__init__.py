@@ -1,0 +1,1 @@
+"""Scores that are kept and taken again."""

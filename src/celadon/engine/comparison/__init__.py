@@ -1,0 +1,1 @@
+"""Two tables of scores, paired row by row."""

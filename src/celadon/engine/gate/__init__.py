@@ -1,0 +1,1 @@
+"""``celadon check``: limits that texts must keep."""

@@ -1,0 +1,164 @@
+"""The folder of a run, on this machine or behind an address."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import shutil
+from contextlib import suppress
+from pathlib import Path
+
+from celadon.core import InputError
+from celadon.io import atomic_write_text
+from celadon.io.atomic import output_errors
+from celadon.io.remote import expand_url, fetch, is_url, local_path, open_url, put_file, remove_url, shown_name
+from celadon.models.store.places import home
+
+MANIFEST = "run.json"
+SUMMARY = "summary.json"
+LOCK = "run.lock"
+SHARDS = "shards"
+REJECTS = "rejects"
+_WORK = ".work"
+_TEMPORARY = ".celadon-*.tmp"
+
+
+def part_name(index: int) -> str:
+    """Return the name of a shard's files, without their endings."""
+    return f"part-{index:05d}"
+
+
+class RunFolder:
+    """The files of a run by their names; what is written appears whole or not at all.
+
+    Parameters
+    ----------
+    output
+        A path or an address.
+
+    Attributes
+    ----------
+    name
+        The folder as messages show it, without secrets.
+    digest
+        A hash of where it is.
+    staging
+        The folder of this machine where files are made: the run's own, or one in the user's celadon folder.
+    """
+
+    def __init__(self, output: str) -> None:
+        self.url = output.rstrip("/") + "/" if is_url(output) else None
+        place = self.url or os.path.realpath(local_path(output))
+        self.name = shown_name(self.url) if self.url else os.path.join(local_path(output), "")  # noqa: PTH118
+        self.place = place
+        self.digest = hashlib.sha256(shown_name(place).encode("utf-8", "surrogatepass")).hexdigest()[:16]
+        self.staging = home() / "work" / "runs" / self.digest if self.url else Path(place)
+
+    @property
+    def work(self) -> Path:
+        """Where unpacked inputs are while the run goes on."""
+        return self.staging / _WORK
+
+    @property
+    def lock(self) -> Path:
+        """The file that the driver of the run holds."""
+        return home() / "locks" / f"run-{self.digest}.lock" if self.url else self.staging / LOCK
+
+    def make(self) -> None:
+        """Make the folder and what is in it, where it is not there."""
+        with output_errors(self.name):
+            for folder in (self.staging, self.staging / SHARDS, self.staging / REJECTS, self.lock.parent):
+                folder.mkdir(parents=True, exist_ok=True)
+
+    def publish(self, name: str) -> None:
+        """Put a finished file of the staging folder in its place."""
+        if self.url:
+            put_file(self.staging / name, self.url + name)
+            (self.staging / name).unlink()
+
+    def write_text(self, name: str, text: str) -> None:
+        """Write a file."""
+        atomic_write_text(str(self.staging / name), text)
+        self.publish(name)
+
+    def read(self, name: str) -> bytes | None:
+        """Return the bytes of a file; None where there is none."""
+        if self.url:
+            return self._read_url(self.url + name)
+        try:
+            return (self.staging / name).read_bytes()
+        except (FileNotFoundError, NotADirectoryError):
+            return None
+        except OSError as error:
+            raise InputError(f"{self.staging / name}: cannot be read: {error.strerror or error}") from error
+
+    def local_copy(self, name: str) -> Path:
+        """Return a file as one of this machine; a copy of a remote one is the caller's to remove."""
+        if self.url:
+            fetch(self.url + name, self.staging / name)
+        return self.staging / name
+
+    def forget_copy(self, name: str) -> None:
+        """Remove a copy of a remote file."""
+        if self.url:
+            (self.staging / name).unlink(missing_ok=True)
+
+    def names(self, pattern: str) -> list[str]:
+        """Return the files that match a pattern, in order."""
+        if not self.url:
+            return sorted(path.relative_to(self.staging).as_posix() for path in self.staging.glob(pattern))
+        try:
+            found = expand_url(self.url + pattern)
+        except InputError as error:
+            if _says_not_there(error):
+                return []
+            raise
+        folder = Path(pattern).parent
+        return [(folder / each.rpartition("/")[2]).as_posix() for each in found]
+
+    @staticmethod
+    def _read_url(url: str) -> bytes | None:
+        try:
+            with open_url(url) as remote:
+                return remote.read()
+        except InputError as error:
+            if _says_not_there(error):
+                return None
+            raise
+
+    def size(self, name: str) -> int | None:
+        """Return the bytes of a file, None where there is none; of a remote run it is not asked."""
+        assert self.url is None
+        with suppress(OSError):
+            return (self.staging / name).stat().st_size
+        return None
+
+    def remove(self, name: str) -> None:
+        """Remove a file, if it is there."""
+        if self.url:
+            remove_url(self.url + name)
+        else:
+            with output_errors(self.name):
+                (self.staging / name).unlink(missing_ok=True)
+
+    def sweep(self) -> None:
+        """Remove what an earlier, dead driver and its workers left half done; the lock must be held."""
+        shutil.rmtree(self.work, ignore_errors=True)
+        for folder in (self.staging, self.staging / SHARDS, self.staging / REJECTS):
+            for temporary in folder.glob(_TEMPORARY):
+                with suppress(OSError):
+                    temporary.unlink()
+
+    def clean_up(self) -> None:
+        """Remove what is not needed between starts: half done files, empty folders, the staging of a remote run."""
+        self.sweep()
+        if self.url:
+            shutil.rmtree(self.staging, ignore_errors=True)
+        else:
+            with suppress(OSError):
+                (self.staging / REJECTS).rmdir()
+
+
+def _says_not_there(error: InputError) -> bool:
+    """Whether a file is missing; a server that cannot be asked is another matter."""
+    return str(error).endswith(("no such file", "no file matches this pattern"))

@@ -1,0 +1,100 @@
+"""What a run has come to, put together from what is known of its shards."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from celadon.core import Fitted, Metric
+from celadon.engine.choice import fitted_constants
+from celadon.engine.runs.folder import RunFolder
+from celadon.engine.runs.shards import ShardOutcome
+from celadon.engine.runs.summary_file import summary_as_json
+from celadon.summary import Summary
+
+
+@dataclass(frozen=True)
+class RunOutcome:
+    """What a run has come to; beyond what :class:`celadon.engine.local.Outcome` tells, of this start of it.
+
+    Attributes
+    ----------
+    folder
+        The run.
+    shards, shards_before
+        All shards, and those that were there already.
+    seconds
+        How long this start scored.
+    rows_now
+        Rows scored by it.
+    columns_differ
+        Columns that have not the same type in all shards.
+    """
+
+    folder: str
+    summary: Summary
+    rows_read: int
+    rows_scored: int
+    rows_rejected: int
+    renamed: dict[str, str]
+    fitted: dict[str, Fitted]
+    cache_hits: int
+    cache_misses: int
+    shards: int
+    shards_before: int
+    seconds: float
+    rows_now: int
+    peak_memory_bytes: int
+    columns_differ: tuple[str, ...] = ()
+
+    def as_json(self, how: Mapping[str, Any]) -> dict[str, Any]:
+        """Return what ``summary.json`` holds; ``how`` tells of the last start."""
+        return {
+            "rows_read": self.rows_read,
+            "rows_scored": self.rows_scored,
+            "rows_rejected": self.rows_rejected,
+            "shards": self.shards,
+            "constants": {metric: dict(fitted.constants) for metric, fitted in self.fitted.items()},
+            "last_start": {**how, "rows": self.rows_now, "seconds": round(self.seconds, 3)},
+            "peak_memory_bytes": self.peak_memory_bytes,
+            "cache_hits": self.cache_hits,
+            "cache_misses": self.cache_misses,
+            **summary_as_json(self.summary, histograms=True),
+        }
+
+
+def outcome_of_run(
+    folder: RunFolder,
+    summary: Summary,
+    metrics: Sequence[Metric],
+    outcomes: Sequence[ShardOutcome],
+    before: int,
+    seconds: float,
+    now: int,
+) -> RunOutcome:
+    """Return what all shards together come to, of which ``before`` were there and ``now`` rows are new."""
+    rejected = sum(outcome.rows_rejected for outcome in outcomes)
+    scored = sum(outcome.rows_scored for outcome in outcomes)
+    return RunOutcome(
+        folder=folder.name,
+        summary=summary,
+        rows_read=scored + rejected,
+        rows_scored=scored,
+        rows_rejected=rejected,
+        renamed={old: new for outcome in outcomes for old, new in outcome.renamed.items()},
+        fitted=fitted_constants(metrics),
+        cache_hits=sum(outcome.cache_hits for outcome in outcomes),
+        cache_misses=sum(outcome.cache_misses for outcome in outcomes),
+        shards=len(outcomes),
+        shards_before=before,
+        seconds=seconds,
+        rows_now=now,
+        peak_memory_bytes=max(outcome.peak_memory_bytes for outcome in outcomes),
+        columns_differ=_differing([outcome.columns for outcome in outcomes if outcome.columns]),
+    )
+
+
+def _differing(every: Sequence[Mapping[str, str]]) -> tuple[str, ...]:
+    names = dict.fromkeys(name for columns in every for name in columns)
+    return tuple(name for name in names if len({columns.get(name) for columns in every}) > 1)

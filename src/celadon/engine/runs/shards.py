@@ -1,0 +1,244 @@
+"""A piece of the input becomes a shard of the run: scores, the state of their summary, and what is known of both."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import ExitStack
+from dataclasses import asdict, dataclass, field
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any, Self
+
+import numpy as np
+
+from celadon.batch import Batch
+from celadon.core import CeladonError, InputError, Metric
+from celadon.engine.cache.score_cache import ScoreCache, scores_through
+from celadon.engine.choice import chosen_metrics, score_columns, usable_rows, with_trees
+from celadon.engine.faults import Faults
+from celadon.engine.runs.folder import REJECTS, SHARDS, RunFolder, part_name
+from celadon.engine.runs.order import RunOrder
+from celadon.engine.runs.peak_memory import peak_memory_bytes
+from celadon.fitting import second_pass
+from celadon.io import Chunk, Rejects, Writer, open_writer
+from celadon.io.atomic import Draft, output_errors
+from celadon.io.pieces import Piece, read_piece
+from celadon.io.tree_file import TreeFile, read_trees
+from celadon.scores import flat_columns, merged_reasons
+from celadon.summary import Summarizer
+
+
+@dataclass(frozen=True)
+class ShardOutcome:
+    """What came of a piece; plain values.
+
+    Attributes
+    ----------
+    index
+        The number of the piece.
+    rows_scored, rows_rejected
+        Together the rows of the piece.
+    seconds
+        How long it took.
+    peak_memory_bytes
+        The most memory that its worker has held up to then.
+    cache_hits, cache_misses
+        Scores that were in the cache and that were not; each of one text under one metric.
+    sha256
+        Of the Parquet file; empty where no row could be scored, and there is no file.
+    files
+        The size and the hash of every file of the shard.
+    columns
+        The type of every column of the Parquet file.
+    renamed
+        Input columns that had the name of a score column, with the names they got.
+    finished
+        When, in UTC.
+    bad
+        The first malformed rows as ``file:line: what is wrong``, where these keep the shard from being made.
+    error, exit_code
+        Why else it was not made, and what the command is to return.
+    """
+
+    index: int
+    rows_scored: int = 0
+    rows_rejected: int = 0
+    seconds: float = 0.0
+    peak_memory_bytes: int = 0
+    cache_hits: int = 0
+    cache_misses: int = 0
+    sha256: str = ""
+    files: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    columns: Mapping[str, str] = field(default_factory=dict)
+    renamed: Mapping[str, str] = field(default_factory=dict)
+    finished: str = ""
+    bad: tuple[str, ...] = ()
+    error: str = ""
+    exit_code: int = 0
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether the shard was made."""
+        return not self.bad and not self.error
+
+    def as_dict(self) -> dict[str, Any]:
+        """Plain values."""
+        return asdict(self)
+
+    @classmethod
+    def from_dict(cls, values: Mapping[str, Any]) -> Self:
+        """Return the outcome that :meth:`as_dict` wrote down."""
+        return cls(**{**values, "bad": tuple(values.get("bad", ()))})
+
+
+OnDone = Callable[[ShardOutcome], None]
+"""Told of each piece that is done; what it raises ends the run."""
+
+
+class ShardScorer:
+    """Scores pieces one after another; metrics and their models are loaded with the first and stay.
+
+    Parameters
+    ----------
+    order
+        What is to be done.
+    """
+
+    def __init__(self, order: RunOrder) -> None:
+        self.order = order
+        self._folder = RunFolder(order.output)
+        self._loaded: LoadedOrder | None = None
+        self._cache: ScoreCache | None = None
+
+    def __call__(self, piece: Piece) -> ShardOutcome:
+        """Make the shard of a piece; what the user can mend is told in the outcome."""
+        started = time.perf_counter()
+        try:
+            if self._loaded is None:
+                self._loaded = LoadedOrder(self.order)
+                self._cache = self.order.cache.open() if self.order.cache else None
+            return self._shard(piece, self._loaded, started)
+        except CeladonError as error:
+            return ShardOutcome(piece.index, error=str(error), exit_code=error.exit_code)
+        except MemoryError:
+            where = f"{piece.name} from line {piece.first_line:,} on"
+            return ShardOutcome(piece.index, error=f"{where}: not enough memory; take fewer --workers", exit_code=1)
+
+    def _shard(self, piece: Piece, loaded: LoadedOrder, started: float) -> ShardOutcome:
+        order, folder, name = self.order, self._folder, part_name(piece.index)
+        before = (self._cache.hits, self._cache.misses) if self._cache else (0, 0)
+        with ExitStack() as stack:
+            rejected = f"{REJECTS}/{name}.jsonl"
+            rejects = stack.enter_context(Rejects(str(folder.staging / rejected))) if order.skip_bad else None
+            faults = Faults(rejects)
+            writer = open_writer(str(folder.staging / f"{name}.parquet"), score_columns(loaded.metrics))
+            # nothing is in its place unless it is put there below
+            stack.callback(writer.abort)
+            summarizer = Summarizer(loaded.metrics, order.resamples, order.seed, piece.first_row)
+            rows = self._score(loaded, loaded.chunks(piece, faults), writer, summarizer)
+            if faults.fatal:
+                return ShardOutcome(piece.index, 0, faults.count, bad=tuple(map(str, faults.first)))
+            written = []
+            if rows:
+                writer.commit()
+                written.append(f"{name}.parquet")
+            _save_arrays(folder.staging / SHARDS / f"{name}.npz", summarizer.state())
+            written.append(f"{SHARDS}/{name}.npz")
+            if rejects is not None:
+                rejects.commit()
+            if faults.count:
+                written.append(rejected)
+        after = (self._cache.hits, self._cache.misses) if self._cache else (0, 0)
+        files = {each: _facts(folder.staging / each) for each in written}
+        outcome = ShardOutcome(
+            index=piece.index,
+            rows_scored=rows,
+            rows_rejected=faults.count,
+            seconds=round(time.perf_counter() - started, 4),
+            peak_memory_bytes=peak_memory_bytes(),
+            cache_hits=after[0] - before[0],
+            cache_misses=after[1] - before[1],
+            sha256=files[f"{name}.parquet"]["sha256"] if rows else "",
+            files=files,
+            columns=_columns(folder.staging / f"{name}.parquet") if rows else {},
+            renamed=writer.renamed,
+            finished=datetime.now(UTC).isoformat(timespec="seconds"),
+        )
+        for each in written:
+            folder.publish(each)
+        # last, because a shard without it is none
+        folder.write_text(f"{SHARDS}/{name}.json", json.dumps(outcome.as_dict(), indent=1))
+        return outcome
+
+    def _score(self, loaded: LoadedOrder, chunks: Iterable[Chunk], writer: Writer, summarizer: Summarizer) -> int:
+        """Hand the scores of all chunks on; tell how many rows these were."""
+        rows = 0
+        for chunk in chunks:
+            batch = Batch(chunk.samples)
+            scores = second_pass(batch, scores_through(self._cache, batch, loaded.metrics), loaded.metrics)
+            writer.write(chunk, flat_columns(scores), merged_reasons(scores, len(chunk)))
+            summarizer.add(chunk.samples, scores)
+            rows += len(chunk)
+        return rows
+
+
+class LoadedOrder:
+    """The metrics and the trees of an order, and the rows that these can score.
+
+    Raises
+    ------
+    InputError
+        A metric would make other scores here than the order says.
+    """
+
+    def __init__(self, order: RunOrder) -> None:
+        self._order = order
+        self.trees: TreeFile | None = None if order.trees is None else read_trees(order.trees)
+        self.metrics: tuple[Metric, ...] = chosen_metrics(order, self.trees) or ()
+        for metric, wanted in zip(self.metrics, order.signatures, strict=True):
+            if metric.signature != wanted:
+                raise InputError(
+                    f"{metric.spec}: this worker would make other scores than the run says: {metric.signature} and "
+                    f"not {wanted}; all workers must have the same version and models"
+                )
+
+    def chunks(self, piece: Piece, faults: Faults) -> Iterator[Chunk]:
+        """Read the rows of a piece that can be scored; after a fatal fault none, but all are looked at."""
+        order = self._order
+        named = self.metrics if order.named else None
+        rows = read_piece(
+            piece,
+            order.fields,
+            chunk_rows=order.batch_rows,
+            max_text_chars=order.max_text_chars,
+            on_bad=faults.add,
+        )
+        for chunk in rows:
+            usable = with_trees(usable_rows(chunk, named, faults), self.trees)
+            if len(usable) and not faults.fatal:
+                yield usable
+
+
+def _save_arrays(path: Path, arrays: Mapping[str, np.ndarray[Any, Any]]) -> None:
+    draft = Draft(str(path))
+    try:
+        temporary, file = draft.open()
+        with output_errors(str(path)):
+            np.savez_compressed(file, **arrays)  # type: ignore[arg-type]  # none is called allow_pickle
+        draft.commit(temporary)
+    finally:
+        draft.abort()
+
+
+def _facts(path: Path) -> dict[str, Any]:
+    with path.open("rb") as file:
+        return {"bytes": path.stat().st_size, "sha256": hashlib.file_digest(file, "sha256").hexdigest()}
+
+
+def _columns(path: Path) -> dict[str, str]:
+    import pyarrow.parquet as pq
+
+    return {column.name: str(column.type) for column in pq.read_schema(path)}

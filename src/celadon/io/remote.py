@@ -1,0 +1,284 @@
+"""Files behind addresses (s3://, gs://, hf://, https://), through fsspec.
+
+An address may carry a password or a token: names that are shown or stored come from :func:`shown_name`.
+"""
+
+from __future__ import annotations
+
+import glob
+import io
+import re
+import secrets
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Any, NamedTuple
+from urllib.parse import unquote
+
+from celadon.core import CeladonError, InputError, MissingPartError, OutputError, UsageError
+
+_URL = re.compile(r"([A-Za-z][A-Za-z0-9+.-]+)://([^/?#]*)(.*)", re.DOTALL)
+# Elsewhere than on the web a question mark may be a pattern's, unless it looks like the beginning of a query.
+_QUERY = re.compile(r"\?[\w.%-]+=.*", re.DOTALL)
+_WEB = frozenset({"http", "https"})
+_PACKAGES = {
+    "abfs": "adlfs",
+    "abfss": "adlfs",
+    "az": "adlfs",
+    "gcs": "gcsfs",
+    "gs": "gcsfs",
+    "hf": "huggingface_hub",
+    "http": "aiohttp",
+    "https": "aiohttp",
+    "s3": "s3fs",
+    "s3a": "s3fs",
+    "sftp": "paramiko",
+    "ssh": "paramiko",
+}
+# In these a file appears when all of it is there; elsewhere it is written under another name first.
+_WHOLE_OBJECTS = frozenset({"s3", "s3a", "gs", "gcs", "abfs", "abfss", "az", "hf", "memory"})
+_COPY_BYTES = 1024 * 1024
+_SHORTEST_SECRET = 4
+
+
+class RemoteStatus(NamedTuple):
+    """What a server tells of a file; ``size`` is None where it does not say."""
+
+    size: int | None
+    is_folder: bool
+
+
+def is_url(path: str) -> bool:
+    """Whether a path is an address rather than a place on this machine."""
+    return _URL.match(path) is not None and not path.startswith("file://")
+
+
+def local_path(path: str) -> str:
+    """The path of a ``file://`` address; any other path as it is."""
+    return unquote(path.removeprefix("file://")) if path.startswith("file://") else path
+
+
+def shown_name(path: str) -> str:
+    """An address without user, password and query; any other path as it is."""
+    match = _URL.match(path)
+    if match is None:
+        return path
+    protocol, host, rest = match.groups()
+    rest = re.split(r"[?#]", rest, maxsplit=1)[0] if protocol in _WEB else _QUERY.sub("", rest)
+    return f"{protocol}://{host.rpartition('@')[2]}{rest}"
+
+
+def reads_anywhere(url: str) -> bool:
+    """Whether reading can begin in the middle of the file; many web servers cannot do that."""
+    return _protocol(url) not in _WEB
+
+
+def expand_url(url: str) -> list[str]:
+    """The files meant by an address that may be a pattern, in order; a name without a pattern stays as it is.
+
+    Raises
+    ------
+    InputError
+        No file matches the pattern, or the server cannot be asked.
+    """
+    place = shown_name(url)
+    magic = re.search(r"[*\[]", place) if _protocol(url) in _WEB else glob.has_magic(place)
+    if not magic:
+        return [url]
+    system, path = _file_system(url)
+    with _read_errors(url):
+        # others may have written there since it was listed
+        system.invalidate_cache()
+        if _protocol(url) not in _WEB and system.exists(path):
+            return [url]
+        found = sorted(match for match, facts in system.glob(path, detail=True).items() if facts["type"] == "file")
+    if not found:
+        raise InputError(f"{place}: no file matches this pattern")
+    # What the system calls a file lacks the beginning of the address, with the server in it.
+    beginning = url[: len(url) - len(path)] if url.endswith(path) else None
+    return [system.unstrip_protocol(match) if beginning is None else f"{beginning}{match}" for match in found]
+
+
+def status_of(url: str) -> RemoteStatus:
+    """Ask the server; InputError where the file is not there or may not be read."""
+    system, path = _file_system(url)
+    with _read_errors(url):
+        system.invalidate_cache()
+        facts = system.info(path)
+    return RemoteStatus(facts.get("size"), facts.get("type") == "directory")
+
+
+class RemoteFile(io.RawIOBase):
+    """An open remote file; whatever goes wrong while it is read is an InputError."""
+
+    def __init__(self, url: str, file: Any) -> None:
+        self._url = url
+        self._file = file
+        self._position = 0
+
+    def readable(self) -> bool:
+        return True
+
+    def seekable(self) -> bool:
+        return reads_anywhere(self._url)
+
+    def readinto(self, buffer: Any) -> int:
+        with _read_errors(self._url):
+            data = self._file.read(len(buffer))
+        buffer[: len(data)] = data
+        self._position += len(data)
+        return len(data)
+
+    def seek(self, offset: int, whence: int = io.SEEK_SET) -> int:
+        with _read_errors(self._url):
+            self._position = self._file.seek(offset, whence)
+        return self._position
+
+    def tell(self) -> int:
+        return self._position
+
+    def close(self) -> None:
+        if not self.closed:
+            with suppress(Exception):
+                self._file.close()
+        super().close()
+
+
+def open_url(url: str, **options: Any) -> RemoteFile:
+    """Open a remote file for reading; ``options`` are fsspec's."""
+    if not reads_anywhere(url):
+        # a stream, which needs nothing of the server but to send the file
+        options = {"block_size": 0}
+    system, path = _file_system(url)
+    with _read_errors(url):
+        return RemoteFile(url, system.open(path, "rb", **options))
+
+
+def fetch(url: str, place: Path) -> None:
+    """Copy a remote file to a place on this machine."""
+    with open_url(url) as remote, place.open("wb") as file:
+        while data := remote.read(_COPY_BYTES):
+            file.write(data)
+
+
+def check_takes_files(url: str) -> None:
+    """Find out, as far as can be before anything is written, whether files can be put there."""
+    if _protocol(url) in _WEB:
+        raise OutputError(f"{shown_name(url)}: nothing can be written to the web; choose another place")
+    _file_system(url)
+
+
+def put_file(local: Path, url: str) -> None:
+    """Copy a file to an address, where it appears whole or not at all.
+
+    Raises
+    ------
+    OutputError
+        It cannot be written there.
+    """
+    system, path = _file_system(url)
+    with _write_errors(url):
+        if _protocol(url) in _WHOLE_OBJECTS:
+            system.put_file(str(local), path)
+            return
+        folder, _, name = path.rpartition("/")
+        temporary = f"{folder}/.celadon-{secrets.token_hex(8)}-{name}"
+        if folder:
+            system.makedirs(folder, exist_ok=True)
+        try:
+            system.put_file(str(local), temporary)
+            system.mv(temporary, path)
+        except BaseException:
+            with suppress(Exception):
+                system.rm_file(temporary)
+            raise
+
+
+def remove_url(url: str) -> None:
+    """Remove a remote file, if there is one."""
+    system, path = _file_system(url)
+    with _write_errors(url):
+        system.invalidate_cache()
+        if system.exists(path):
+            system.rm_file(path)
+
+
+def _protocol(url: str) -> str:
+    return url.partition("://")[0]
+
+
+def _file_system(url: str) -> tuple[Any, str]:
+    """The fsspec file system of an address, and what it calls the file."""
+    from fsspec.core import url_to_fs
+
+    protocol = _protocol(url)
+    try:
+        with _read_errors(url, let_pass=(ImportError, ValueError)):
+            options = _web_options() if protocol in _WEB else {}
+            system, path = url_to_fs(url, **options)
+            return system, path
+    except ImportError as error:
+        package = _PACKAGES.get(protocol)
+        how = f"install it with: pip install {package}" if package else str(error)
+        raise MissingPartError(f"{shown_name(url)}: what reads {protocol}:// is not installed; {how}") from None
+    except ValueError:
+        raise UsageError(f"{shown_name(url)}: {protocol}:// is not known; s3://, gs://, hf://, https:// are") from None
+
+
+def _web_options() -> dict[str, Any]:
+    import aiohttp
+
+    # Without this a file that takes more than five minutes is given up. Proxies are as the environment says.
+    timeout = aiohttp.ClientTimeout(total=None, sock_connect=30, sock_read=120)
+    return {"client_kwargs": {"timeout": timeout, "trust_env": True}}
+
+
+@contextmanager
+def _read_errors(url: str, let_pass: tuple[type[Exception], ...] = ()) -> Iterator[None]:
+    try:
+        yield
+    except CeladonError:
+        raise
+    except Exception as error:
+        # every protocol's package has its own kinds
+        if isinstance(error, let_pass):
+            raise
+        # not as the cause: it may tell what the message must not
+        raise InputError(f"{shown_name(url)}: {_reason(url, error, 'read')}") from None
+
+
+@contextmanager
+def _write_errors(url: str) -> Iterator[None]:
+    try:
+        yield
+    except CeladonError:
+        raise
+    except Exception as error:  # noqa: BLE001  as above
+        raise OutputError(f"{shown_name(url)}: {_reason(url, error, 'written')}") from None
+
+
+def _reason(url: str, error: Exception, done: str) -> str:
+    if isinstance(error, FileNotFoundError) and _protocol(url) in _WEB and isinstance(error.__cause__, Exception):
+        # so called whatever went wrong
+        error = error.__cause__
+    status = getattr(error, "status", None)
+    if isinstance(error, FileNotFoundError) or status in (404, 410):
+        return "no such file"
+    if isinstance(error, PermissionError) or status in (401, 403):
+        return f"no permission to {'read' if done == 'read' else 'write'} it"
+    first = (str(error).splitlines() or [""])[0]
+    return f"cannot be {done}: {_without_secrets(url, first) or type(error).__name__}"
+
+
+def _without_secrets(url: str, text: str) -> str:
+    """A library's message, which may repeat the address."""
+    text = text.replace(url, shown_name(url))
+    match = _URL.match(url)
+    assert match is not None
+    user = match[2].rpartition("@")[0]
+    query = match[3].partition("?")[2]
+    pieces = {query, user, *user.split(":", 1)[1:], *(pair.partition("=")[2] for pair in query.split("&"))}
+    for secret in sorted({*pieces, *map(unquote, pieces)}, key=len, reverse=True):
+        if len(secret) >= _SHORTEST_SECRET or (secret and secret in user):
+            text = text.replace(secret, "***")
+    return text

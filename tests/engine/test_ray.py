@@ -1,0 +1,190 @@
+"""Ray: the same shards as the local engine makes, and the death of workers, nodes and drivers."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import sys
+from collections.abc import Iterator
+from contextlib import suppress
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any, ClassVar
+
+import pytest
+
+from celadon.core import CeladonError, MissingExtraError, UsageError
+from celadon.engine.faults import BadRowsError
+from celadon.engine.local import Job
+from celadon.engine.runs.ray_engine import PieceScorer, score_on_ray
+from celadon.engine.runs.run import RunSettings, start_run
+from celadon.engine.runs.shards import ShardOutcome
+from celadon.io.pieces import plan_pieces
+from tests.conftest import missing_part
+from tests.engine.ray_nodes import Nodes, several_nodes
+from tests.engine.run_parts import (
+    METRICS,
+    check_every_row_once,
+    command,
+    hashes,
+    is_alive,
+    kill,
+    make_rows,
+    run_of,
+    started,
+    wait_until,
+    write_rows,
+)
+
+ROWS = make_rows(2400, seed=5)
+
+# one process for all tests here: else each would start a cluster of its own
+pytestmark = pytest.mark.xdist_group("ray")
+
+
+@pytest.fixture(scope="module")
+def nodes() -> Iterator[Nodes]:
+    """Three nodes, one cluster for all tests here."""
+    try:
+        import ray  # noqa: F401
+    except ImportError:
+        missing_part("Ray", "so no cluster is tried: ./celadon install ray")
+    with several_nodes(3) as made:
+        yield made
+
+
+@pytest.fixture(scope="module")
+def source(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The input of all runs here."""
+    return write_rows(tmp_path_factory.mktemp("ray") / "in.jsonl", ROWS)
+
+
+@pytest.fixture(scope="module")
+def expected(source: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
+    """The shards that the local engine makes."""
+    out = tmp_path_factory.mktemp("local") / "out"
+    run_of(source, out)
+    return hashes(out)
+
+
+def test_three_nodes_make_the_same_bytes_though_one_is_killed_in_the_middle(
+    nodes: Nodes, source: Path, expected: dict[str, str], tmp_path: Path
+) -> None:
+    out = tmp_path / "out"
+    asked = command(source, out, "--engine", "ray", "--address", nodes.address, "--workers", "3")
+    with started(asked, {}) as driver:
+        wait_until(lambda: len(whole(out)) >= 15)
+        nodes.kill_one()
+        assert driver.poll() is None
+        _, said = driver.communicate(timeout=90)
+    lines = said.decode().splitlines()
+    assert driver.returncode == 0, lines
+    assert hashes(out) == expected
+    check_every_row_once(out, ROWS)
+    # no word but ours
+    assert [line for line in lines if not line.startswith(("2,400 rows scored", "wrote "))] == []
+
+
+def test_a_driver_killed_takes_its_workers_along_and_another_engine_goes_on(
+    source: Path, expected: dict[str, str], tmp_path: Path
+) -> None:
+    out = tmp_path / "out"
+    with started(command(source, out, "--engine", "ray", "--workers", "1"), {}) as driver:
+        wait_until(lambda: len(whole(out)) >= 15)
+        workers = [process for process in descendants(driver.pid) if b"MapWorker" in command_line(process)]
+        assert len(workers) == 1
+        kill(driver.pid)
+    # what else Ray has started goes by itself, in a minute
+    wait_until(lambda: not any(map(is_alive, workers)), seconds=10)
+    before = whole(out)
+    assert len(before) < len(ROWS) / 40
+    run_of(source, out)
+    # nothing that was whole was made a second time
+    assert before.items() <= whole(out).items()
+    assert hashes(out) == expected
+    check_every_row_once(out, ROWS)
+
+
+def test_a_piece_that_kills_its_worker_and_a_wish_for_gpus_are_given_up(
+    nodes: Nodes, source: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class Deadly:
+        """An order that no worker survives; defined here so that it is sent along."""
+
+        environment: ClassVar[dict[str, str]] = {}
+        output = str(tmp_path / "out")
+
+        @property
+        def trees(self) -> None:
+            os._exit(9)
+
+    pieces = plan_pieces([str(source)], None, len(ROWS), work_folder=tmp_path).pieces
+    deadly: Any = Deadly()
+    handler = signal.getsignal(signal.SIGTERM)
+    monkeypatch.setattr("celadon.engine.runs.ray_engine.MOST_DEATHS", 2)
+    with pytest.raises(CeladonError, match="died 2 times"):
+        score_on_ray(deadly, pieces, 1, nodes.address, pytest.fail)
+    with pytest.raises(UsageError, match="--gpus-per-worker 2: the cluster has 0 GPUs"):
+        score_on_ray(deadly, pieces, 1, nodes.address, pytest.fail, gpus_per_worker=2)
+    import ray
+
+    assert not ray.is_initialized()
+    assert signal.getsignal(signal.SIGTERM) is handler
+
+
+def whole(out: Path) -> dict[str, int]:
+    """The shards that are whole, and when they were."""
+    return {path.name: path.stat().st_mtime_ns for path in out.glob("shards/part-*.json")}
+
+
+def command_line(process: int) -> bytes:
+    """What a process calls itself; nothing where it is gone."""
+    try:
+        return Path(f"/proc/{process}/cmdline").read_bytes()
+    except OSError:
+        return b""
+
+
+def descendants(process: int) -> list[int]:
+    """The children of a process, and theirs."""
+    parents = {}
+    for entry in Path("/proc").iterdir():
+        if entry.name.isdecimal():
+            with suppress(OSError):
+                parents[int(entry.name)] = int((entry / "stat").read_text().rpartition(")")[2].split()[1])
+    found = [process]
+    for parent in found:
+        found.extend(child for child, its in parents.items() if its == parent)
+    return found[1:]
+
+
+def test_what_an_actor_does(tmp_path: Path) -> None:
+    source = write_rows(tmp_path / "in.jsonl", ["[1]", *ROWS[:3]])
+    outcomes = []
+
+    def score_here(order: Any, pieces: Any, workers: Any, address: Any, on_done: Any, **_: Any) -> None:
+        batch = {"piece": [json.dumps(asdict(piece)) for piece in pieces]}
+        outcomes.extend(json.loads(told) for told in PieceScorer(order)(batch)["outcome"])
+        on_done(ShardOutcome.from_dict(outcomes[0]))
+
+    job = Job([str(source)], metrics=METRICS, output=f"{tmp_path}/out/")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("celadon.engine.runs.ray_engine.score_on_ray", score_here)
+        with pytest.raises(BadRowsError, match=r"in\.jsonl:1: "):
+            start_run(job, RunSettings(engine="ray", shard_rows=2))
+    assert [outcome["index"] for outcome in outcomes] == [0, 1]
+    assert (outcomes[1]["rows_scored"], outcomes[1]["bad"]) == (2, [])
+
+
+def test_without_ray(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "ray", None)
+    nothing: Any = None
+    with pytest.raises(MissingExtraError, match="Ray is not installed; install it with: celadon install ray"):
+        score_on_ray(nothing, [], 1, None, pytest.fail)
+
+
+def test_no_cluster_at_the_address() -> None:
+    nothing: Any = None
+    with pytest.raises(UsageError, match=r"--address 127\.0\.0\.1:1: no Ray cluster is there"):
+        score_on_ray(nothing, [], 1, "127.0.0.1:1", pytest.fail)
