@@ -6,8 +6,9 @@ PYTHON = .venv/bin/python
 test: setup
 	$(MAKE) --jobs=2 check pytest
 
+# a file's tests in one process: what they share is made once
 pytest:
-	$(PYTHON) -m pytest -n 2 --dist loadgroup
+	$(PYTHON) -m pytest -n 2 --dist loadfile
 
 setup:
 	./celadon --version

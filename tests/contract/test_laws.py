@@ -163,7 +163,7 @@ def test_parsers_that_remember_nothing_say_the_same_again(name: str, parsers: Ca
 
 @pytest.mark.parametrize("name", METRICS)
 class TestLaws:
-    @settings(max_examples=20, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+    @settings(max_examples=10, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
     @given(data=st.lists(rows, min_size=1, max_size=6), seed=st.integers(0, 1000))
     def test_same_bytes_and_no_neighbours(self, name: str, data: list, seed: int) -> None:
         """Laws 1, 2, 3: the same bytes again; order, batch size and neighbours do not matter; nothing is changed."""

@@ -13,7 +13,7 @@ from celadon.meta.multiple import benjamini_hochberg, holm
 
 
 @given(st.lists(st.floats(0, 1), min_size=1, max_size=30))
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=12, deadline=None)
 def test_against_statsmodels(pvalues: list[float]) -> None:
     assert holm(pvalues) == pytest.approx(multitest.multipletests(pvalues, method="holm")[1])
     assert benjamini_hochberg(pvalues) == pytest.approx(multitest.multipletests(pvalues, method="fdr_bh")[1])
