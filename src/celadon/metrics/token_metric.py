@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
@@ -110,13 +111,13 @@ class TokenMetric(Metric):
     def score(self, batch: Batch) -> MetricScores:
         return self.scores(batch, self.counts())
 
+    @abstractmethod
     def scores(self, batch: Batch, counts: Counts | None) -> MetricScores:
         """The scores of a batch, given the counts."""
-        raise NotImplementedError
 
+    @abstractmethod
     def set_counts(self, batch: Batch) -> Counts:
         """What the batch adds to the counts of the scored set."""
-        raise NotImplementedError
 
 
 def reasons_of(batch: Batch, states: TokenStates, values: FloatArray, weightless: set[str]) -> dict[int, str]:
