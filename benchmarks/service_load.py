@@ -1,8 +1,8 @@
 """The service under load from a second process: what batching is worth, what twice the capacity gets, and the end.
 
-Needs wrk. For each metric: throughput and latency without batching (--max-batch 1) and with it; then more requests than
-can be scored, which may get nothing but 200 and 429; then SIGTERM under load, after which every request that was
-taken must have been answered.
+Needs wrk. For each metric: throughput and latency without batching (--max-batch 1) and with it; then more texts than
+can be scored, in requests of four, which may get nothing but 200 and 429; then SIGTERM under load, after which every
+request that was taken must have been answered.
 
     python benchmarks/service_load.py --seconds 120
     python benchmarks/service_load.py --seconds 5 --metric slor
@@ -34,6 +34,8 @@ CONNECTIONS = 128
 # At twice the capacity the queue is short, so that it fills.
 SHORT_QUEUE = 64
 MANY_CONNECTIONS = 512
+# In single requests two cores cannot offer, refuse and score that much at a time.
+TOGETHER = 4
 
 _SUBJECTS = "The mayor;A young doctor;The old ferry;Her neighbour;The committee;A careless driver;The gardener".split(
     ";"
@@ -84,8 +86,8 @@ class Load(NamedTuple):
         return many / self.seconds
 
 
-def write_bodies(path: Path) -> None:
-    """Different texts of one or two sentences, a request each."""
+def write_bodies(folder: Path) -> None:
+    """Different texts of one or two sentences, a request each, and several a request."""
     draw = random.Random(7)
 
     def sentence() -> str:
@@ -95,7 +97,13 @@ def write_bodies(path: Path) -> None:
     texts: dict[str, None] = {}
     while len(texts) < TEXTS:
         texts[" ".join(sentence() for _ in range(draw.choice((1, 2))))] = None
-    path.write_text("".join(json.dumps({"text": text}) + "\n" for text in texts), encoding="utf-8")
+    found = list(texts)
+    several = (found[at : at + TOGETHER] for at in range(0, len(found), TOGETHER))
+    for name, bodies in (
+        ("one", ({"text": text} for text in found)),
+        ("several", ({"texts": some} for some in several)),
+    ):
+        (folder / name).write_text("".join(json.dumps(body) + "\n" for body in bodies), encoding="utf-8")
 
 
 class Server(NamedTuple):
@@ -144,11 +152,11 @@ def served(metric: str, *options: str) -> Iterator[Server]:
             process.wait()
 
 
-def wrk(folder: Path, address: str, connections: int, seconds: int, delay_ms: float = 0.0) -> Load:
+def wrk(folder: Path, address: str, connections: int, seconds: int, bodies: str = "one", delay_ms: float = 0.0) -> Load:
     """Drive the service for so long."""
     delay = f"function delay() return math.random(0, {2 * delay_ms:.0f}) end" if delay_ms else ""
     script = folder / "post.lua"
-    script.write_text(_SCRIPT % {"bodies": folder / "bodies", "delay": delay}, encoding="utf-8")
+    script.write_text(_SCRIPT % {"bodies": folder / bodies, "delay": delay}, encoding="utf-8")
     command = [
         "wrk",
         "-t",
@@ -202,16 +210,16 @@ def batching(folder: Path, metric: str, seconds: int) -> float:
 
 def overload(folder: Path, metric: str, seconds: int, capacity: float) -> None:
     """Offer at least twice what can be scored."""
-    delay = 1000 * MANY_CONNECTIONS / (3.5 * capacity)
+    delay = 1000 * MANY_CONNECTIONS * TOGETHER / (3.5 * capacity)
     with served(metric, "--queue", str(SHORT_QUEUE), "--max-batch", str(SHORT_QUEUE)) as server:
-        load = wrk(folder, server.address, MANY_CONNECTIONS, seconds, delay)
+        load = wrk(folder, server.address, MANY_CONNECTIONS, seconds, "several", delay)
         server.stop()
     assert set(load.statuses) <= {200, 429}, load
     assert not load.errors, load
-    offered = load.per_second()
+    offered, taken, refused = (TOGETHER * load.per_second(*statuses) for statuses in ((), (200,), (429,)))
     print(
-        f"{metric:10} overload {offered:8.1f} requests/s offered ({offered / capacity:.1f} times the capacity): "
-        f"{load.per_second(200):.1f}/s got 200, {load.per_second(429):.1f}/s got 429, nothing else; "
+        f"{metric:10} overload {offered:8.1f} texts/s offered ({offered / capacity:.1f} times the capacity), "
+        f"{TOGETHER} a request: {taken:.1f}/s got 200, {refused:.1f}/s got 429, nothing else; "
         f"p50 {load.p50:.0f} ms, p99 {load.p99:.0f} ms",
         flush=True,
     )
@@ -261,7 +269,7 @@ async def _head(reader: asyncio.StreamReader) -> Any:
 
 async def killed(folder: Path, metric: str, seconds: int) -> None:
     """SIGTERM under load; what clients got must be what the service says that it scored."""
-    bodies = (folder / "bodies").read_bytes().splitlines()
+    bodies = (folder / "one").read_bytes().splitlines()
     seen: Counter[str] = Counter()
     with served(metric) as server:
         host, port = server.address.removeprefix("http://").split(":")
@@ -293,7 +301,7 @@ def main() -> None:
         sys.exit("wrk is not installed: apt-get install wrk")
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        write_bodies(folder / "bodies")
+        write_bodies(folder)
         for metric in arguments.metric or ("slor", "celadon"):
             capacity = batching(folder, metric, arguments.seconds)
             overload(folder, metric, arguments.seconds, capacity)

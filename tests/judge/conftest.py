@@ -81,15 +81,16 @@ def made(tmp_path: Path) -> MakeExperiment:
 
 
 @contextmanager
-def served(app: Any) -> Iterator[str]:
-    """The application behind a real socket; yields its address."""
+def served(app: Any, protocol: Any = None) -> Iterator[str]:
+    """The application behind a real socket, by the protocol of the judgement pages unless told; yields its address."""
     import uvicorn
 
     from celadon.judge.web.protocol import GuardedProtocol
 
     listening = socket.socket()
     listening.bind(("127.0.0.1", 0))
-    server = uvicorn.Server(uvicorn.Config(app, http=GuardedProtocol, ws="none", log_level="error", access_log=False))
+    speaks = protocol or GuardedProtocol
+    server = uvicorn.Server(uvicorn.Config(app, http=speaks, ws="none", log_level="error", access_log=False))
     thread = threading.Thread(target=server.run, args=([listening],), daemon=True)
     thread.start()
     while not server.started:

@@ -24,7 +24,7 @@ Result = TypeVar("Result")
 
 # nothing here can be imported without the extra; in CI, where all must be there, that is an error
 if (
-    any(find_spec(name) is None for name in ("fastapi", "jinja2", "prometheus_client", "uvicorn"))
+    any(find_spec(name) is None for name in ("fastapi", "httptools", "jinja2", "prometheus_client", "uvicorn"))
     and os.environ.get("CI") != "true"
 ):
     warnings.warn(
@@ -81,12 +81,13 @@ def refusal(response: httpx.Response) -> tuple[int, str, str | None]:
 def started(**settings: Any) -> Iterator[Running]:
     """A service that is ready."""
     from celadon.serve.app import make_app
+    from celadon.serve.protocol import QuickProtocol
     from celadon.serve.service import Service
     from celadon.serve.settings import ServeSettings
     from tests.judge.conftest import served
 
     service = Service(ServeSettings(**settings))
-    with served(make_app(service)) as address, httpx.Client(base_url=address, timeout=30) as client:
+    with served(make_app(service), QuickProtocol) as address, httpx.Client(base_url=address, timeout=30) as client:
         until(lambda: client.get("/healthz").status_code == 200)
         yield Running(service, address, client)
 

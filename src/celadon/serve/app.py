@@ -64,4 +64,4 @@ def make_app(service: Service) -> Guard:
     app.openapi = describe  # type: ignore[method-assign]
     routes = (*api.router.routes, *page.router.routes)
     paths = frozenset(route.path for route in routes if isinstance(route, APIRoute))
-    return Guard(app, service, paths, refused)
+    return Guard(app, service, paths, refused, {"/v1/score": api.score})

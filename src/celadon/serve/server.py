@@ -13,8 +13,8 @@ from contextlib import contextmanager
 import uvicorn
 
 from celadon.core import UsageError
-from celadon.judge.web.protocol import GuardedProtocol
 from celadon.serve.app import make_app
+from celadon.serve.protocol import QuickProtocol
 from celadon.serve.service import Service
 from celadon.serve.settings import ServeSettings
 
@@ -42,8 +42,18 @@ def serve(settings: ServeSettings, on_listening: Callable[[str], None]) -> int:
     with _listening(settings.host, settings.port) as listening:
         host = f"[{settings.host}]" if ":" in settings.host else settings.host
         on_listening(f"http://{host}:{listening.getsockname()[1]}")
-        asyncio.run(_serve(service, listening))
+        with asyncio.Runner(loop_factory=_loop_factory()) as runner:
+            runner.run(_serve(service, listening))
     return service.scored
+
+
+def _loop_factory() -> Callable[[], asyncio.AbstractEventLoop] | None:
+    """The quicker loop, where there is one for the system."""
+    try:
+        import uvloop
+    except ImportError:
+        return None
+    return uvloop.new_event_loop
 
 
 def _listening(host: str, port: int) -> socket.socket:
@@ -63,7 +73,7 @@ def _listening(host: str, port: int) -> socket.socket:
 async def _serve(service: Service, listening: socket.socket) -> None:
     config = uvicorn.Config(
         make_app(service),
-        http=GuardedProtocol,
+        http=QuickProtocol,
         ws="none",
         # an access log would keep people's addresses
         access_log=False,
@@ -72,7 +82,6 @@ async def _serve(service: Service, listening: socket.socket) -> None:
         proxy_headers=False,
         timeout_keep_alive=30,
         timeout_graceful_shutdown=10,
-        h11_max_incomplete_event_size=32_768,
     )
     server = _Server(config)
     service.on_failure = lambda: setattr(server, "should_exit", True)

@@ -27,6 +27,17 @@ HEADERS = {
     "permissions-policy": "camera=(), geolocation=(), microphone=()",
     "cache-control": "no-store",
 }
+
+
+def _unreadable() -> bytes:
+    body = b"This is not a request that can be read."
+    told = {**HEADERS, "content-type": "text/plain; charset=utf-8", "content-length": str(len(body))}
+    lines = ["HTTP/1.1 400 Bad Request", *(f"{name}: {value}" for name, value in told.items()), "connection: close"]
+    return "\r\n".join((*lines, "", "")).encode("ascii") + body
+
+
+UNREADABLE = _unreadable()
+"""The whole answer to what is no HTTP."""
 _HTTPS = {"strict-transport-security": "max-age=31536000"}
 _CALLERS_REMEMBERED = 20_000
 

@@ -1,0 +1,48 @@
+"""What speaks HTTP: uvicorn's protocol on httptools, which reads a request in a third of the time that h11 takes."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
+
+from celadon.judge.web.security import UNREADABLE
+
+MOST_BESIDES = 32_768
+"""Bytes of a request that are no body, for a body in pieces with a few more for each."""
+_PER_BODY_BYTE = 8
+
+
+class QuickProtocol(HttpToolsProtocol):
+    """Bounds what comes besides a body, which httptools would gather without end; h11 has such a bound of its own."""
+
+    def __init__(self, *given: Any, **named: Any) -> None:
+        super().__init__(*given, **named)
+        self._besides = self._body = 0
+        self._began = False
+
+    def data_received(self, data: bytes) -> None:
+        """Read on; a request whose head or trailer has no end is refused."""
+        self._began, before = False, self._body
+        super().data_received(data)
+        # the piece in which a request begins may hold the end of another, and is small
+        if not self._began and not self.transport.is_closing():
+            self._besides += len(data) - (self._body - before)
+            if self._besides > MOST_BESIDES + _PER_BODY_BYTE * self._body:
+                self.send_400_response("")
+
+    def on_message_begin(self) -> None:
+        """Count anew."""
+        self._besides = self._body = 0
+        self._began = True
+        super().on_message_begin()
+
+    def on_body(self, body: bytes) -> None:
+        """Count what belongs to the body."""
+        self._body += len(body)
+        super().on_body(body)
+
+    def send_400_response(self, msg: str) -> None:
+        """Answer and hang up; what the client sent is not repeated."""
+        self.transport.write(UNREADABLE)
+        self.transport.close()
