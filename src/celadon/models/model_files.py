@@ -14,10 +14,14 @@ import numpy as np
 import numpy.typing as npt
 
 from celadon.core import InputError, UsageError
+from celadon.models.mapped_graph import graph_without_tables
 
 if TYPE_CHECKING:
     from onnxruntime import InferenceSession
     from tokenizers import Tokenizer
+
+# where ONNX Runtime looks for the tables of a graph that it is not given as a file
+_TABLES = "session.model_external_initializers_file_folder_path"
 
 
 @contextmanager
@@ -70,7 +74,7 @@ def load_table(path: Path) -> npt.NDArray[Any]:
 def load_session(
     path: Path, threads: int | None, inputs: set[str], outputs: set[str], what: str, graph: bytes | None = None
 ) -> InferenceSession:
-    """Load a graph.
+    """Load a graph; its large tables are mapped into memory.
 
     Parameters
     ----------
@@ -95,7 +99,10 @@ def load_session(
     options.use_deterministic_compute = True
     options.log_severity_level = 3
     with loading(path):
-        session = onnxruntime.InferenceSession(graph or str(path), options, providers=["CPUExecutionProvider"])
+        real = path.resolve()
+        options.add_session_config_entry(_TABLES, str(real.parent))
+        loaded = graph or graph_without_tables(real)
+        session = onnxruntime.InferenceSession(loaded, options, providers=["CPUExecutionProvider"])
         for side, found, wanted in (
             ("inputs", session.get_inputs(), inputs),
             ("outputs", session.get_outputs(), outputs),
