@@ -16,6 +16,7 @@ import numpy as np
 
 from celadon.core import FloatArray, InputError, IntArray, UsageError
 from celadon.io.values import mend_surrogates
+from celadon.models.device import device_facts, moved
 from celadon.models.store.places import HF_PREFIX
 from celadon.models.transformers_heads_files import (
     HeadFiles,
@@ -63,7 +64,7 @@ class _Head(ABC):
     def __init__(self, files: HeadFiles, model: Any, tokenizer: Tokenizer, pad_id: int) -> None:
         self.files = files
         self.window = window_of(model)
-        self._model = model
+        self._model, self._placed = model, False
         self._tokenizer = tokenizer
         self._vocabulary = int(model.get_input_embeddings().weight.shape[0])
         stated = getattr(model.config, "pad_token_id", None)
@@ -95,6 +96,8 @@ class _Head(ABC):
 
     def _logits(self, rows: Sequence[_Row]) -> FloatArray:
         """Run rows in batches of like length; two logits for each."""
+        if not self._placed:
+            self._model, self._placed = moved(self._model), True
         found = np.empty((len(rows), 2))
         positions = _POSITIONS if self._padded else 1
         for batch in plan_batches([len(row.ids) for row in rows], positions):
@@ -120,7 +123,7 @@ class _Head(ABC):
         inputs |= {"token_type_ids": types} if types.any() else {}
         with torch.inference_mode():
             logits = self._forward({name: torch.from_numpy(values) for name, values in inputs.items()})
-        return logits.float().numpy().astype(np.float64)
+        return logits.float().cpu().numpy().astype(np.float64)
 
     def _try_padding(self, long: _Row, short: _Row) -> None:
         """Try whether a row that is filled up gives what it gives alone; if not, rows are run one at a time.
@@ -164,7 +167,7 @@ class AcceptabilityClassifier(_Head):
     @property
     def facts(self) -> Mapping[str, str]:
         """What a signature must say: the label that means acceptable, and the most tokens that are read at once."""
-        return {"kind": "classifier", "label": self._label, "window": str(self.window)}
+        return {"kind": "classifier", "label": self._label, "window": str(self.window), **device_facts()}
 
     def probabilities(self, texts: Sequence[str]) -> FloatArray:
         """Return how likely each text is acceptable, from 0 to 1.
@@ -225,7 +228,8 @@ class OrderHead(_Head):
     @property
     def facts(self) -> Mapping[str, str]:
         """What a signature must say: the most tokens that are read at once, and what is read of longer parts."""
-        return {"kind": "sentence-order", "window": str(self.window), "longer": "cut to what is nearest the border"}
+        longer = "cut to what is nearest the border"
+        return {"kind": "sentence-order", "window": str(self.window), "longer": longer, **device_facts()}
 
     def logits(self, pairs: Sequence[tuple[str, str]]) -> FloatArray:
         """Return for each pair the logit that its parts are in their right order and not swapped."""

@@ -12,6 +12,7 @@ import numpy as np
 
 from celadon.core import FloatArray, InputError, IntArray, MissingExtraError, UsageError
 from celadon.io.values import mend_surrogates
+from celadon.models.device import device_facts
 from celadon.models.language_model import TokenScores
 from celadon.models.masked_lm import Frame, Variant, masked_text
 from celadon.models.store.places import unigram_path
@@ -117,7 +118,7 @@ class TransformersLanguageModel:
     @property
     def facts(self) -> Mapping[str, str]:
         """What a signature must say: the kind, what stands before the first token, and that the end is left out."""
-        begin = {"begin": self._marks.begin or "none", "end": "left-out"}
+        begin = {"begin": self._marks.begin or "none", "end": "left-out", **device_facts()}
         if not self.masked:
             return {"kind": "causal", **begin}
         # named only where it is not the default, lest it gainsay the metric that asks for a variant itself

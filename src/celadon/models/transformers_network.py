@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from celadon.core import FloatArray, InputError, IntArray, MissingExtraError, UsageError
+from celadon.models.device import moved
 from celadon.models.transformers_files import Checkpoint
 from celadon.models.windows import plan_batches
 
@@ -38,7 +39,7 @@ class Row(NamedTuple):
 
 
 class Network:
-    """A network in float32 on the processor.
+    """A network in float32.
 
     Parameters
     ----------
@@ -53,7 +54,7 @@ class Network:
     """
 
     def __init__(self, model: Any, masked: bool, pad_id: int, threads: int | None = None) -> None:
-        self._model = model.eval()
+        self._model, self._placed = model.eval(), False
         self._threads = threads
         self._masked = masked
         self.vocabulary = int(model.get_input_embeddings().weight.shape[0])
@@ -82,6 +83,8 @@ class Network:
         # where every position has its logits, the widest table of them bounds the batch
         dense = not self._masked or self._head is None
         positions = min(_POSITIONS, _LOGITS // self.vocabulary) if dense else _POSITIONS
+        if not self._placed:
+            self._model, self._placed = moved(self._model), True
         with _torch_threads(self._threads):
             for batch in plan_batches(lengths, positions):
                 rows = [make_row(number) for number in batch]
@@ -105,8 +108,8 @@ class Network:
         with torch.inference_mode():
             wanted = (torch.from_numpy(owners), torch.from_numpy(columns))
             logits = self._logits(torch.from_numpy(ids), torch.from_numpy(attention), wanted, self._head)
-            chosen = logits.gather(1, targets[:, None])[:, 0] - logits.logsumexp(dim=1)
-        return chosen.numpy().astype(np.float64)
+            chosen = logits.gather(1, targets[:, None].to(logits.device))[:, 0] - logits.logsumexp(dim=1)
+        return chosen.cpu().numpy().astype(np.float64)
 
     def _logits(
         self,
