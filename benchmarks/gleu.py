@@ -153,7 +153,7 @@ def retrained(made: Made) -> None:
             for size, each in found.items()
         }
         examples = {name: np.concatenate([of_size[size][name][:COUNT] for size in (LENGTH, 1)]) for name in names}
-        known = np.isfinite(examples["nulls"])
+        known = np.isfinite(examples["invalid"])
         real = np.arange(2 * COUNT) < COUNT
         weights, _ = fit({name: column[known] for name, column in examples.items()}, real[known])
         scores = {

@@ -44,9 +44,9 @@ class CachedParser:
             for line in self._path.read_text(encoding="utf-8").splitlines():
                 try:
                     row = json.loads(line)
-                except ValueError:  # the run was stopped while it wrote this line
+                    self._known[row["text"]] = self._read(row["result"])
+                except (ValueError, TypeError):  # the run was stopped while it wrote this line, or results have changed
                     continue
-                self._known[row["text"]] = self._read(row["result"])
 
     def parse(self, sentences: Sequence[str]) -> list[Any]:
         """Parse what is not known yet."""

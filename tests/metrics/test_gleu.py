@@ -25,6 +25,7 @@ from celadon.metrics.registry import load
 from celadon.parsing import Failure, Reason, rule_checker
 from celadon.parsing.brackets import parse_trees
 from celadon.parsing.loading import _opened, forget, open_parser, parser, share_parser
+from celadon.text.penn_words import penn_words
 from celadon.train.gleu import BAD, GOOD
 from tests.conftest import missing_part
 from tests.parsing.small_dependencies import Remembering, make_dependencies, share_parsers
@@ -69,17 +70,33 @@ class TestWithParsers:
         assert found.parts["sentences"].tolist() == [1, 1, 2]
 
     def test_the_features_are_what_the_parsers_say(self) -> None:
-        found = scored(Gleu(), SCRAMBLED)
-        terms = weights_of("gleu").terms
+        found, plus = scored(Gleu(), SCRAMBLED), scored(GleuPlus(), SCRAMBLED)
+        others = weights_of("gleu_plus").terms
         chart, link, dependency = (parser(name).parse([SCRAMBLED])[0] for name in ("chart", "link-grammar", "spacy-sm"))
+        nulls = link.null_count / link.length
+        alike = {"invalid": (link.examined - link.valid) / link.examined}
         wanted = {
-            "logprob": 1 - chart.logprob / len(chart.words) / terms["logprob"].normaliser,
-            "fragments": dependency.fragments / terms["fragments"].normaliser,
-            "confidence": 1 - dependency.confidence / terms["confidence"].normaliser,
-            "nulls": link.null_count / link.length,
-            "invalid": (link.examined - link.valid) / link.examined,
+            "structure": 1 / (1 + math.exp((chart.chain - chart.logprob) / 8)),
+            "fragments": dependency.fragments / weights_of("gleu").terms["fragments"].normaliser,
+            "certainty": -math.log(0.25 / len(dependency.words) - dependency.confidence),
+            "unused": math.sqrt(nulls),
+            **alike,
         }
-        assert {name: float(found.parts[name][0]) for name in wanted} == pytest.approx(wanted)
+        assert {name: float(found.parts[name][0]) for name in FEATURES_OF["gleu"]} == pytest.approx(wanted)
+        wanted = {
+            "logprob": 1 - chart.logprob / len(chart.words) / others["logprob"].normaliser,
+            "fragments": dependency.fragments / others["fragments"].normaliser,
+            "confidence": 1 - dependency.confidence / others["confidence"].normaliser,
+            "nulls": nulls,
+            **alike,
+        }
+        assert {name: float(plus.parts[name][0]) for name in wanted} == pytest.approx(wanted)
+
+    def test_a_word_on_its_own_is_no_certainty(self) -> None:
+        alone, more = scored(Gleu(), "Budget", REAL).parts["certainty"]
+        # no decision is surer than certain; what is left of doubt is shared among the words
+        assert alone <= -math.log(0.25) + 1e-9
+        assert more <= -math.log(0.25 / len(penn_words(REAL))) + 1e-9
 
     def test_a_text_with_a_sentence_that_cannot_be_parsed_has_a_reason(self) -> None:
         long = " ".join(["word"] * 300) + "."
@@ -257,9 +274,12 @@ def content(**change: Any) -> dict[str, Any]:
         (content(format="other"), "is not of the format"),
         (content(metric="gleu_plus"), "the weights of 'gleu_plus', not of gleu"),
         (content(features=[]), "no object features"),
-        (content(features={}), r"no object features\.logprob"),
+        (content(features={}), r"no object features\.structure"),
         (content(bias="much"), "bias must be a number"),
-        (content(features={**content()["features"], "nulls": {"normaliser": 0, "centre": 0, "weight": 1}}), "not be 0"),
+        (
+            content(features={**content()["features"], "unused": {"normaliser": 0, "centre": 0, "weight": 1}}),
+            "not be 0",
+        ),
     ],
     ids=["format", "metric", "features", "feature", "bias", "normaliser"],
 )

@@ -18,7 +18,7 @@ from celadon.metrics.gleu import Gleu, GleuPlus
 from celadon.metrics.gleu_weights import FEATURES_OF
 from celadon.parsing.loading import forget, parser, share_parser
 from celadon.synth.token_corpus import number_sentences
-from celadon.train.gleu import GleuRecipe, fit, make_examples
+from celadon.train.gleu import PENALTIES, GleuRecipe, fit, make_examples
 from tests.conftest import missing_part
 from tests.parsing.small_dependencies import Remembering, make_dependencies, share_parsers
 
@@ -53,6 +53,17 @@ def test_the_hyperplane_has_the_least_loss() -> None:
     wanted = table @ minimize(loss, np.zeros(4), method="BFGS", tol=1e-10).x
     found = weights.scores(weights.contributions(weights.normalised(columns)))
     np.testing.assert_allclose(found, wanted, atol=2e-3)
+
+
+def test_the_penalty_is_the_least_that_does_as_well_as_the_best() -> None:
+    rng = np.random.default_rng(7)
+    real = np.arange(400) < 200
+    # one feature tells all: every penalty is as good
+    assert fit({"slor": 2.0 * real + rng.normal(0, 0.1, 400)}, real)[1] == PENALTIES[0]
+    # two features whose difference alone tells, which a small penalty does not find
+    base = rng.normal(0, 1, 400)
+    columns = {"a": base + 0.1 * real, "b": base + rng.normal(0, 0.01, 400)}
+    assert fit(columns, real)[1] > PENALTIES[0]
 
 
 def test_examples_are_half_real_the_same_again_and_none_twice() -> None:

@@ -99,7 +99,7 @@ class ParserMetric(Metric):
 
 @dataclass(frozen=True)
 class Gleu(ParserMetric):
-    """The paper's features, and the dependency parser's confidence."""
+    """The paper's features, and the dependency parser's certainty; the log-probability is against a chain of tags."""
 
     info: ClassVar[MetricInfo] = MetricInfo(
         name=GLEU,

@@ -16,9 +16,17 @@ from celadon.text.penn_words import penn_words
 from celadon.text.repetition import NORMALISATION, longest_loop
 from celadon.text.words import located_words
 
+STRUCTURE_FEATURES = ("structure", "fragments", "certainty", "unused", "invalid")
 PARSER_FEATURES = ("logprob", "fragments", "confidence", "nulls", "invalid")
 FURTHER_FEATURES = ("disjuncts", "slor", "acceptability", "unknown", "repeated")
 RULE_FEATURES = ("rules",)
+
+STEP = 8.0
+"""How much, in natural logarithms, a tree must gain on the chain of tags for the odds of ``structure`` to rise by e.
+With 1 it would be the probability that the grammar and not the chain made the sentence: nearly always 0 or 1."""
+
+DOUBT = 0.25
+"""The doubt that every sentence begins with, shared out among its words, so that a single word is no certainty."""
 
 LIKELIHOOD = ENCODER = "builtin"
 DICTIONARY = "builtin"
@@ -34,12 +42,14 @@ class SentenceFeatures:
     owner, starts, ends
         The sample of each sentence, and its characters.
     columns
-        ``logprob``: of the chart parser's tree, per word. ``fragments``: the trees of the dependency parser.
-        ``confidence``: the mean log-probability of its decisions. ``nulls``: the share of words that Link Grammar left
-        out. ``invalid``: the share of its linkages that break a rule. ``disjuncts``: what the uses of words cost in its
-        best linkage, per word. ``slor``: of the language model. ``acceptability``: by the sentence encoder, 0 to 1.
-        ``unknown``: the share of words in small letters that are not in the dictionary. ``repeated``: the share of
-        words in the longest run that comes again at once. ``rules``: what the rule checker marks, per word.
+        ``logprob``: of the chart parser's tree, per word. ``structure``: whether the tree explains the words better
+        than a chain of tags does, 0 to 1. ``fragments``: the trees of the dependency parser. ``confidence``: the mean
+        log-probability of its decisions; ``certainty``: less the logarithm of how far that is below 0. ``nulls``: the
+        share of words that Link Grammar left out; ``unused``: its square root. ``invalid``: the share of its linkages
+        that break a rule. ``disjuncts``: what the uses of words cost in its best linkage, per word. ``slor``: of the
+        language model. ``acceptability``: by the sentence encoder, 0 to 1. ``unknown``: the share of words in small
+        letters that are not in the dictionary. ``repeated``: the share of words in the longest run that comes again at
+        once. ``rules``: what the rule checker marks, per word.
     reasons
         For each sample without features, why; its sentences are left out.
     """
@@ -81,9 +91,12 @@ def _of_parsers(batch: Batch, recent: bool) -> SentenceFeatures:
     chart, dependency, link = ([view.results[at] for at in kept] for view in views.values())
     columns = {
         "logprob": _column([each.logprob / len(each.words) for each in chart]),
+        "structure": np.exp(-np.logaddexp(0, -_column([each.gain for each in chart]) / STEP)),
         "fragments": _column([each.fragments for each in dependency]),
         "confidence": _column([each.confidence for each in dependency]),
+        "certainty": -np.log(_column([DOUBT / len(each.words) - each.confidence for each in dependency])),
         "nulls": _column([each.null_share for each in link]),
+        "unused": np.sqrt(_column([each.null_share for each in link])),
         "invalid": _column([each.invalid_share for each in link]),
         "disjuncts": _column([each.disjunct_cost / each.length for each in link]),
     }

@@ -11,12 +11,12 @@ import numpy as np
 
 from celadon.core import FloatArray, InputError
 from celadon.io.json_file import number_of, read_json_object
-from celadon.metrics.gleu_features import FURTHER_FEATURES, PARSER_FEATURES, RULE_FEATURES
+from celadon.metrics.gleu_features import FURTHER_FEATURES, PARSER_FEATURES, RULE_FEATURES, STRUCTURE_FEATURES
 
 FORMAT = "celadon-gleu/1"
 GLEU, GLEU_PLUS, GLEU_PLUS_RULES = "gleu", "gleu_plus", "gleu_plus[rules=true]"
 FEATURES_OF: Mapping[str, tuple[str, ...]] = {
-    GLEU: PARSER_FEATURES,
+    GLEU: STRUCTURE_FEATURES,
     GLEU_PLUS: (*PARSER_FEATURES, *FURTHER_FEATURES),
     GLEU_PLUS_RULES: (*PARSER_FEATURES, *FURTHER_FEATURES, *RULE_FEATURES),
 }

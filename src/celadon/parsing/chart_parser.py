@@ -10,6 +10,7 @@ import time
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from functools import cached_property
 from importlib.util import find_spec
 from typing import TYPE_CHECKING
 
@@ -23,6 +24,7 @@ from celadon.parsing import Failure, Reason
 from celadon.parsing.grammar import Grammar, Tagging
 from celadon.parsing.grammar_files import FILES, load_grammar
 from celadon.parsing.stanford_grammar import read_stanford_grammar
+from celadon.parsing.tag_chain import TagChain
 from celadon.text.penn_words import penn_words
 from celadon.text.scripts import is_in_scripts, is_wordless
 
@@ -57,6 +59,9 @@ class ChartParse:
         The characters of each word in the sentence, begin and end.
     exact
         Whether nothing was pruned, so that there is surely no better tree.
+    chain
+        The natural logarithm of the probability of the words under the chain of the grammar's tags
+        (:mod:`celadon.parsing.tag_chain`).
     """
 
     logprob: float
@@ -64,6 +69,12 @@ class ChartParse:
     tree: str
     words: tuple[tuple[int, int], ...]
     exact: bool
+    chain: float
+
+    @property
+    def gain(self) -> float:
+        """By how much the tree explains the words better than the chain of tags, in natural logarithms."""
+        return self.logprob - self.chain
 
 
 class ChartParser:
@@ -158,13 +169,18 @@ class ChartParser:
         mask = self._mask(taggings, until)
         if self.grammar.closing is not None:
             taggings.append(Tagging(np.array([self.grammar.closing], dtype=np.int32), np.zeros(1)))
+        chain = self._chain.logprob(taggings)
         if mask is not None:
             found = best_tree(self.grammar, fill_chart(rules, taggings, mask, until), words)
             if found is not None:
-                return ChartParse(*found, spans, exact=False)
+                return ChartParse(*found, spans, exact=False, chain=chain)
         chart = fill_chart(rules, taggings, None, until)
         found = best_tree(self.grammar, chart, words) or best_fragments(self.grammar, chart, words)
-        return ChartParse(*found, spans, exact=True)
+        return ChartParse(*found, spans, exact=True, chain=chain)
+
+    @cached_property
+    def _chain(self) -> TagChain:
+        return TagChain(self.grammar)
 
     def _mask(self, taggings: Sequence[Tagging], until: float) -> Mask | None:
         from celadon.parsing.chart import pruning_mask
