@@ -19,7 +19,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
-from tests.judge.crowd import run
+from tests.judge.crowd import Crowd, run
 
 
 def main() -> None:
@@ -29,14 +29,13 @@ def main() -> None:
     options.add_argument("--kills", type=int, default=0)
     options.add_argument("--database", metavar="URL", help="PostgreSQL in place of SQLite")
     options.add_argument("--think", type=float, default=0.0, metavar="SECONDS", help="that a person takes for a page")
+    options.add_argument("--twice", type=float, default=0.0, metavar="SHARE", help="of the forms that are sent twice")
+    options.add_argument("--cells", type=int, default=12, help="pages of texts that a person is shown")
     arguments = options.parse_args()
+    names = ("people", "cells", "kills", "think", "twice")
+    crowd = Crowd(**{name: getattr(arguments, name) for name in names})
     with tempfile.TemporaryDirectory() as folder:
-        study = Path(folder) / "crowd"
-        print(
-            json.dumps(
-                run(study, arguments.people, arguments.kills, arguments.database, think=arguments.think), indent=2
-            )
-        )
+        print(json.dumps(run(Path(folder) / "crowd", crowd, arguments.database), indent=2))
 
 
 if __name__ == "__main__":

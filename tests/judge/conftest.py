@@ -158,3 +158,12 @@ def postgresql(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[[]
             server.send_signal(signal.SIGQUIT)
             server.wait(60)
         shutil.rmtree(folder, ignore_errors=True)
+
+
+@pytest.fixture(params=["sqlite", "postgresql"])
+def url(request: pytest.FixtureRequest) -> str | None:
+    """Where answers are kept: None for SQLite in the experiment's folder, then the URL of a real PostgreSQL."""
+    if request.param == "sqlite":
+        return None
+    database: Callable[[], str] = request.getfixturevalue("postgresql")
+    return database()

@@ -1,4 +1,4 @@
-"""``celadon judge`` as a user runs it, and a server that is killed again and again under people's hands."""
+"""``celadon judge`` as a user runs it."""
 
 from __future__ import annotations
 
@@ -8,7 +8,6 @@ import re
 import subprocess
 import sys
 import time
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -16,7 +15,7 @@ import pytest
 from celadon.cli import main
 from celadon.judge.experiment import open_experiment
 from tests.judge.conftest import MakeExperiment, item_rows
-from tests.judge.crowd import ForkedServer, Server, run
+from tests.judge.crowd import Server
 
 
 @pytest.fixture
@@ -113,21 +112,6 @@ def test_the_server_ends_when_it_is_told_to_and_keeps_no_secret_in_its_log(made:
     log = (experiment.folder / "server.log").read_text(encoding="utf-8")
     assert f"http://127.0.0.1:{server.port}" in log
     assert not any(secret in log for secret in (link, experiment.keys.join_token, "192.0.2.1", "Traceback"))
-
-
-@pytest.mark.parametrize("kind", ["sqlite", "postgresql"])
-def test_a_server_killed_five_times_loses_nothing_that_a_page_confirmed(
-    tmp_path: Path, kind: str, request: pytest.FixtureRequest
-) -> None:
-    url = None
-    if kind == "postgresql":
-        database: Callable[[], str] = request.getfixturevalue("postgresql")
-        url = database()
-    found = run(tmp_path / "crowd", 6, 5, url, kind=ForkedServer)
-    assert found["kills"] == 5
-    assert found["finished"] == 6
-    assert found["confirmed"] == 6 * (12 * 4 + 2 + 1) * 2
-    assert (found["lost"], found["changed"], found["doubled"]) == (0, 0, 0)
 
 
 def test_help_is_instant_and_needs_no_extra() -> None:

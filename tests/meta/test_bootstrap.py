@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from celadon.meta import bootstrap as module
-from celadon.meta.bootstrap import bootstrap
+from celadon.meta.bootstrap import bootstrap, expanded_tail
 from celadon.meta.correlation import KINDS, Kind, correlate
 from celadon.meta.weighted_correlation import weighted_correlation
 
@@ -104,7 +104,9 @@ NLPSTATS = {
 @pytest.mark.parametrize(("level", "unit"), NLPSTATS)
 def test_intervals_are_nlpstats(level: Any, unit: Any) -> None:
     metric, human, systems, items = table()
-    found = bootstrap(metric, human, systems=systems, items=items, level=level, unit=unit, resamples=8000)
+    found = bootstrap(
+        metric, human, systems=systems, items=items, level=level, unit=unit, method="percentile", resamples=8000
+    )
     low, high = NLPSTATS[level, unit]
     assert found.low == pytest.approx(low, abs=0.012)
     assert found.high == pytest.approx(high, abs=0.006)
@@ -186,6 +188,74 @@ def test_the_interval_covers_the_truth() -> None:
         found = bootstrap(x, y, method="bca", resamples=400, seed=seed)
         covered += found.low <= 0.5 <= found.high
     assert covered / 150 > 0.88
+
+
+def test_expanded_percentiles_of_means_are_students_interval() -> None:
+    """What the expansion is made for: where replicates of a mean are normal, it gives Student's interval exactly."""
+    values = np.array([2.0, 3.5, 3.6, 4.0, 6.1, 7.3])
+    spread = values.std(ddof=0) / np.sqrt(6)
+    for confidence in (0.8, 0.95, 0.99):
+        low = stats.norm.ppf(expanded_tail(6, confidence), values.mean(), spread)
+        peer = stats.ttest_1samp(values, 0.0).confidence_interval(confidence)
+        assert low == pytest.approx(peer.low)
+    assert expanded_tail(10_000) == pytest.approx(0.025, rel=1e-3)
+
+
+@pytest.mark.parametrize(
+    ("level", "unit", "drawn_from"),
+    [
+        ("instance", "rows", 84),
+        ("instance", "items", 12),
+        ("instance", "systems", 7),
+        ("instance", "both", 7),
+        ("system", None, 7),
+        ("within_item", None, 12),
+    ],
+)
+def test_the_usual_interval_counts_the_units_that_are_drawn(level: Any, unit: Any, drawn_from: int) -> None:
+    metric, human, systems, items = table()
+    found = bootstrap(metric, human, systems=systems, items=items, level=level, unit=unit, resamples=3000)
+    n = drawn_from
+    tail = stats.norm.cdf(-np.sqrt(n / (n - 1)) * stats.t.ppf(0.975, n - 1))
+    assert (found.low, found.high) == pytest.approx(tuple(np.nanquantile(found.replicates, [tail, 1 - tail])))
+
+
+def test_units_that_tell_nothing_do_not_count() -> None:
+    metric, human, systems, items = table()
+    # all but five items have one text
+    keep = (items < 5) | (systems == 0)
+    labels = {"systems": systems[keep], "items": items[keep]}
+    found = bootstrap(metric[keep], human[keep], **labels, level="within_item", resamples=500)
+    tail = expanded_tail(5)
+    assert (found.low, found.high) == pytest.approx(tuple(np.nanquantile(found.replicates, [tail, 1 - tail])))
+    # of one item alone nothing else can be drawn, and an interval without width would be a lie
+    one = items == 0
+    alone = bootstrap(metric[one], human[one], items=items[one], resamples=50)
+    assert np.isfinite(alone.value)
+    assert np.isnan([alone.low, alone.high]).all()
+    assert alone.reason == "one of the items is too few to draw from"
+    # over systems the one item is no hindrance: systems are drawn
+    over = bootstrap(metric[one], human[one], items=items[one], systems=systems[one], level="system", resamples=500)
+    tail = expanded_tail(7)
+    assert (over.low, over.high) == pytest.approx(tuple(np.nanquantile(over.replicates, [tail, 1 - tail])))
+
+
+def test_with_few_clusters_the_usual_interval_covers_the_truth_and_plain_percentiles_do_not() -> None:
+    """Six items of four texts each, which differ between items as much as within them; the correlation is 0.8."""
+    rng = np.random.default_rng(12)
+    mix = np.linalg.cholesky([[1.0, 0.8], [0.8, 1.0]]).T
+    items = np.repeat(np.arange(6), 4)
+    covered = {"expanded": 0, "percentile": 0}
+    studies = 400
+    for seed in range(studies):
+        x, y = ((rng.normal(size=(6, 2))[items] + rng.normal(size=(24, 2))) @ mix).T
+        replicates = bootstrap(x, y, items=items, resamples=300, seed=seed).replicates
+        for method, tail in (("expanded", expanded_tail(6)), ("percentile", 0.025)):
+            low, high = np.nanquantile(replicates, [tail, 1 - tail])
+            covered[method] += low <= 0.8 <= high
+    # three standard errors of a coverage of 95 % are 3.3 %
+    assert covered["expanded"] / studies > 0.917
+    assert covered["percentile"] / studies < 0.917
 
 
 def test_over_systems_the_systems_are_drawn_too() -> None:

@@ -6,6 +6,7 @@ of the written-out sample.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Literal, NamedTuple, TypeAlias
 
@@ -18,7 +19,7 @@ from celadon.meta.correlation import Kind, Level, codes, correlate, correlate_co
 from celadon.meta.weighted_correlation import block_totals, weighted_correlation
 
 Unit: TypeAlias = Literal["rows", "items", "systems", "both"]
-Method: TypeAlias = Literal["percentile", "bca"]
+Method: TypeAlias = Literal["expanded", "percentile", "bca"]
 Counts: TypeAlias = Mapping[str, FloatArray]
 
 _MOST_CELLS = 1 << 16
@@ -90,6 +91,13 @@ def _item_statistic(
     return statistic
 
 
+def _row_statistic(
+    x: FloatArray, y: FloatArray, kind: Kind, factors: Mapping[str, IntArray]
+) -> Callable[[Counts], FloatArray]:
+    weigh = weighted_correlation(x, y, kind)
+    return lambda counts: np.asarray(weigh(_row_counts(counts, factors))[0])
+
+
 def _draw(rng: np.random.Generator, units: int, resamples: int) -> FloatArray:
     """How often each unit is drawn, units x resamples."""
     drawn = rng.integers(0, units, size=(units, resamples))
@@ -121,6 +129,28 @@ def _bca_levels(value: float, finite: FloatArray, influence: FloatArray, confide
     skew = float((influence**3).sum()) / (6 * squares**1.5) if squares > 0 else 0.0
     z = bias + stats.norm.ppf([(1 - confidence) / 2, (1 + confidence) / 2])
     return np.asarray(stats.norm.cdf(bias + z / (1 - skew * z)))
+
+
+def expanded_tail(units: int, confidence: float = 0.95) -> float:
+    """The part of the resamples beyond each end of an expanded percentile interval (Hesterberg 2015).
+
+    The percentile interval of a mean is that of the normal distribution with a spread too small by the root of
+    ``(n - 1) / n``. Going out to where Student's interval ends mends both; of many units it changes nothing.
+
+    Parameters
+    ----------
+    units
+        How many units are drawn from; at least two.
+    confidence
+        How often the interval should hold the truth.
+
+    Returns
+    -------
+    float
+        Less than ``(1 - confidence) / 2``, and near it for many units.
+    """
+    student = stats.t.isf((1 - confidence) / 2, units - 1)
+    return float(stats.norm.sf(math.sqrt(units / (units - 1)) * student))
 
 
 def _usual_unit(level: Level, has_items: bool) -> Unit:
@@ -156,7 +186,7 @@ def bootstrap(
     kind: Kind = "pearson",
     lower_is_better: bool = False,
     unit: Unit | None = None,
-    method: Method = "percentile",
+    method: Method = "expanded",
     confidence: float = 0.95,
     resamples: int = 10_000,
     seed: int = 0,
@@ -172,9 +202,11 @@ def bootstrap(
         not independent: without a word here items are drawn where they are known, else rows; and at system level
         systems too.
     method
-        ``percentile``, or ``bca``: corrected for bias and acceleration, the latter from leaving out each unit in turn.
+        ``expanded``: percentiles, further out the fewer units are drawn from (:func:`expanded_tail`; of items and
+        systems the fewer), for plain ones are too near with few units. ``percentile``: the plain ones. ``bca``: these
+        corrected for bias and acceleration, the latter from leaving out each unit in turn.
     confidence
-        The part of the resamples inside the interval.
+        How often the interval should hold the truth; with ``percentile`` the part of the resamples inside it.
     resamples, seed
         How many resamples; the same seed gives the same draws.
 
@@ -201,11 +233,7 @@ def bootstrap(
     elif level == "within_item" and labels["items"] is not None:
         statistic = _item_statistic(x, y, kind, labels["items"], factors)
     else:
-        weigh = weighted_correlation(x, y, kind)
-
-        def statistic(counts: Counts) -> FloatArray:
-            return np.asarray(weigh(_row_counts(counts, factors))[0])
-
+        statistic = _row_statistic(x, y, kind, factors)
     units = {name: int(place.max()) + 1 for name, place in factors.items()}
     step = max(16, _MOST_CELLS // len(x))
     rng = np.random.default_rng(seed)
@@ -216,10 +244,16 @@ def bootstrap(
     replicates = np.concatenate(chunks)
     defined = replicates[np.isfinite(replicates)]
     undefined = resamples - len(defined)
-    if len(defined) < 2:
-        reason = "no resample has a correlation"
+    # within items, those without a correlation of their own add nothing; of a unit that is alone nothing is drawn
+    averaged = {"items": whole.count} if level == "within_item" and "items" in units else {}
+    several = [size for size in (units | averaged).values() if size > 1]
+    if len(defined) < 2 or not several:
+        reason = (
+            "no resample has a correlation" if several else f"one of the {' and '.join(units)} is too few to draw from"
+        )
         return BootstrapResult(whole.value, np.nan, np.nan, replicates, undefined, whole.nulls, reason)
-    levels = np.array([(1 - confidence) / 2, (1 + confidence) / 2])
+    tail = expanded_tail(min(several), confidence) if method == "expanded" else (1 - confidence) / 2
+    levels = np.array([tail, 1 - tail])
     if method == "bca":
         levels = _bca_levels(whole.value, defined, _jackknife(statistic, units, step), confidence)
     low, high = np.quantile(defined, levels)
