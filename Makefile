@@ -13,7 +13,7 @@ pytest:
 setup:
 	./celadon --version
 	@# 3: Debian packages cannot be installed here; what needs them is then skipped, loudly, or fails where CI=true
-	./celadon install pandas wordnet hf ngram train parse rules ray serve test || [ $$? -eq 3 ]
+	./celadon install pandas wordnet hf ngram train parse rules ray s3 serve test || [ $$? -eq 3 ]
 	@# where the index cannot be reached the same holds of what needs the model
 	-./celadon models fetch spacy-sm
 

@@ -74,3 +74,26 @@ def test_explain_shows_treelets_and_draws_them(files: Path, capsys: pytest.Captu
     assert "no tree to draw" in capsys.readouterr().err
     assert main(["explain", OUTPUT, "-r", REFERENCE, "--trees", str(files / "trees.conllu")]) == 2
     assert "has 1 references but 3 trees" in capsys.readouterr().err
+
+
+def test_check_with_trees(files: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """The texts and a baseline without scores need the trees; a baseline that has the scores does not."""
+    rows, trees = str(files / "rows.jsonl"), str(files / "trees.conllu")
+    given = ["check", rows, "--trees", trees, "--json", "--quiet", "--min", "simple_tree_accuracy=0.5"]
+    assert main(given) == 1
+    told = json.loads(capsys.readouterr().out)
+    assert [(each["id"], each["value"]) for each in told["offences"]] == [
+        ("one", pytest.approx(1 / 3)),
+        ("lost", None),
+        ("circle", None),
+    ]
+    scored = str(files / "scored.jsonl")
+    assert main(["score", rows, "--trees", trees, "-m", "simple_tree_accuracy", "-o", scored, "--quiet"]) == 0
+    for baseline in (rows, scored):
+        capsys.readouterr()
+        assert main([*given, "--min", "rouge1=0", "--max-regression", f"{baseline}:0"]) == 1
+        found = json.loads(capsys.readouterr().out)["baseline"]["regressions"]
+        assert [(each["column"], each["baseline_mean"], each["passed"]) for each in found] == [
+            ("simple_tree_accuracy", pytest.approx(2 / 3), True),
+            ("rouge1", pytest.approx(1.0), True),
+        ]

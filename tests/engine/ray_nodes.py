@@ -13,6 +13,8 @@ from celadon.engine.runs.ray_engine import imported_ray
 _STORE_BYTES = 80 << 20
 # A dead node is noticed after two seconds, not twenty.
 _NOTICE = {"health_check_initial_delay_ms": 500, "health_check_period_ms": 500, "health_check_failure_threshold": 4}
+# of one that nothing runs on
+_GPU = {"num_gpus": 1}
 
 
 class Nodes:
@@ -28,7 +30,7 @@ class Nodes:
         imported_ray()
         from ray.cluster_utils import Cluster
 
-        self._cluster = Cluster(initialize_head=True, head_node_args={**_node(), "_system_config": _NOTICE})
+        self._cluster = Cluster(initialize_head=True, head_node_args={**_node(), **_GPU, "_system_config": _NOTICE})
         self._others = [self._add() for _ in range(count - 1)]
         self.address: str = self._cluster.address
 

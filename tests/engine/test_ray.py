@@ -18,6 +18,7 @@ from celadon.core import CeladonError, MissingExtraError, UsageError
 from celadon.engine.faults import BadRowsError
 from celadon.engine.local import Job
 from celadon.engine.runs.ray_engine import PieceScorer, score_on_ray
+from celadon.engine.runs.resources import Resources
 from celadon.engine.runs.run import RunSettings, start_run
 from celadon.engine.runs.shards import ShardOutcome
 from celadon.io.pieces import plan_pieces
@@ -103,17 +104,21 @@ def test_a_driver_killed_takes_its_workers_along_and_another_engine_goes_on(
     check_every_row_once(out, ROWS)
 
 
-def test_a_piece_that_kills_its_worker_and_a_wish_for_gpus_are_given_up(
+def test_a_worker_gets_what_it_needs_and_what_cannot_be_is_given_up(
     nodes: Nodes, source: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     class Deadly:
         """An order that no worker survives; defined here so that it is sent along."""
 
         environment: ClassVar[dict[str, str]] = {}
-        output = str(tmp_path / "out")
+        output = str(tmp_path)
 
         @property
         def trees(self) -> None:
+            import ray
+
+            given = ray.get_runtime_context().get_assigned_resources()
+            Path(self.output, "given.json").write_text(json.dumps(given), encoding="utf-8")
             os._exit(9)
 
     pieces = plan_pieces([str(source)], None, len(ROWS), work_folder=tmp_path).pieces
@@ -121,9 +126,11 @@ def test_a_piece_that_kills_its_worker_and_a_wish_for_gpus_are_given_up(
     handler = signal.getsignal(signal.SIGTERM)
     monkeypatch.setattr("celadon.engine.runs.ray_engine.MOST_DEATHS", 2)
     with pytest.raises(CeladonError, match="died 2 times"):
-        score_on_ray(deadly, pieces, 1, nodes.address, pytest.fail)
-    with pytest.raises(UsageError, match="--gpus-per-worker 2: the cluster has 0 GPUs"):
-        score_on_ray(deadly, pieces, 1, nodes.address, pytest.fail, gpus_per_worker=2)
+        score_on_ray(deadly, pieces, 1, nodes.address, pytest.fail, Resources(gpus=0.5))
+    given = json.loads((tmp_path / "given.json").read_text(encoding="utf-8"))
+    assert {name: given[name] for name in ("CPU", "GPU")} == {"CPU": 1.0, "GPU": 0.5}
+    with pytest.raises(UsageError, match="--resources: a worker needs 2 GPUs, and the cluster has 1"):
+        score_on_ray(deadly, pieces, 1, nodes.address, pytest.fail, Resources(gpus=2))
     import ray
 
     assert not ray.is_initialized()
@@ -160,7 +167,7 @@ def test_what_an_actor_does(tmp_path: Path) -> None:
     source = write_rows(tmp_path / "in.jsonl", ["[1]", *ROWS[:3]])
     outcomes = []
 
-    def score_here(order: Any, pieces: Any, workers: Any, address: Any, on_done: Any, **_: Any) -> None:
+    def score_here(order: Any, pieces: Any, workers: Any, address: Any, on_done: Any, needs: Any) -> None:
         batch = {"piece": [json.dumps(asdict(piece)) for piece in pieces]}
         outcomes.extend(json.loads(told) for told in PieceScorer(order)(batch)["outcome"])
         on_done(ShardOutcome.from_dict(outcomes[0]))

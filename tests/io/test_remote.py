@@ -4,6 +4,7 @@ import functools
 import gzip
 import http.server
 import json
+import sys
 import threading
 import uuid
 from pathlib import Path
@@ -12,6 +13,7 @@ import fsspec
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from fsspec.registry import _registry
 
 from celadon.cli import main
 from celadon.core import InputError, MissingPartError, OutputError, UsageError
@@ -124,18 +126,26 @@ def test_files_that_are_not_there(memory, web, tmp_path):
 
 
 def test_a_server_that_is_not_there(web):
-    with pytest.raises(InputError, match=r"^http://127\.0\.0\.1:9/a\.jsonl: cannot be read: "):
+    with pytest.raises(InputError, match=r"^http://127\.0\.0\.1:9/a\.jsonl: the server cannot be reached: "):
         Reader(["http://user:hunter2@127.0.0.1:9/a.jsonl"], Fields(), on_bad=pytest.fail)
 
 
 @pytest.mark.parametrize(
-    ("url", "package"),
-    [("s3://bucket/a.jsonl", "s3fs"), ("gs://bucket/*.jsonl", "gcsfs"), ("sftp://u:hunter2@host/a.jsonl", "paramiko")],
+    ("url", "command"),
+    [
+        ("s3://bucket/a.jsonl", "celadon install s3"),
+        ("gs://bucket/*.jsonl", "celadon install gs"),
+        ("hf://datasets/a/b/c.jsonl", "pip install huggingface_hub"),
+        ("sftp://u:hunter2@host/a.jsonl", "pip install paramiko"),
+    ],
 )
-def test_what_to_install_for_a_protocol(monkeypatch, url, package):
-    for name in ("s3fs", "gcsfs", "paramiko"):
-        monkeypatch.setitem(__import__("sys").modules, name, None)
-    with pytest.raises(MissingPartError, match=f"pip install {package}$") as caught:
+def test_what_to_install_for_a_protocol(monkeypatch, url, command):
+    for name in ("s3fs", "gcsfs", "huggingface_hub", "paramiko"):
+        monkeypatch.setitem(sys.modules, name, None)
+    # what an earlier test has loaded is remembered
+    for protocol in ("s3", "gs", "hf", "sftp"):
+        monkeypatch.delitem(_registry, protocol, raising=False)
+    with pytest.raises(MissingPartError, match=f"{command}$") as caught:
         Reader([url], Fields(), on_bad=pytest.fail)
     assert "hunter2" not in str(caught.value)
 

@@ -58,6 +58,11 @@ def configure(command: argparse.ArgumentParser) -> None:
         help="metrics relative to the scored set (rouge_lm) take mean and spread from FILE instead",
     )
     how.add_argument(
+        "--trees",
+        metavar="CONLLU",
+        help="dependency trees of the references, for the tree accuracies, as in celadon score; for the baseline too",
+    )
+    how.add_argument(
         "--batch-rows", type=positive, default=512, metavar="N", help="rows scored at a time (default: 512)"
     )
     add_cache_options(how)
@@ -121,6 +126,7 @@ def _check(arguments: argparse.Namespace) -> Check:
         inputs=arguments.inputs,
         fields=fields_of(arguments),
         standardize_on=arguments.standardize_on,
+        trees=arguments.trees,
         format=arguments.format,
         batch_rows=arguments.batch_rows,
         max_text_chars=arguments.max_text_chars,

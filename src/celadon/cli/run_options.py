@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 # as celadon.engine.runs.run.ENGINES, which would take its time to import
 ENGINES = ("local", "ray")
-_OF_RUNS = ("engine", "workers", "address", "gpus_per_worker", "shard_rows", "restart")
+_OF_RUNS = ("engine", "workers", "address", "resources", "shard_rows", "restart")
 
 
 def add_run_options(command: argparse.ArgumentParser) -> None:
@@ -29,22 +29,15 @@ def add_run_options(command: argparse.ArgumentParser) -> None:
     )
     group.add_argument("--address", metavar="ADDRESS", help="of the Ray cluster (default: the one of this machine)")
     group.add_argument(
-        "--gpus-per-worker", type=_share, metavar="N", help="GPUs that each Ray worker gets, or the share of one: 0.5"
+        "--resources",
+        action="append",
+        metavar="METRIC=cpu:N,gpu:N",
+        help="what a metric needs of the Ray cluster (default: one core); may be given again",
     )
     group.add_argument("--shard-rows", type=positive, metavar="N", help="input rows in a shard (default: 8,192)")
     group.add_argument(
         "--restart", action="store_true", default=None, help="throw away the shards that the folder has, and begin anew"
     )
-
-
-def _share(text: str) -> float:
-    try:
-        value = float(text)
-    except ValueError:
-        value = -1.0
-    if not 0 <= value < float("inf"):
-        raise argparse.ArgumentTypeError(f"{text!r} is not a number from 0 on")
-    return value
 
 
 def run_settings(arguments: argparse.Namespace) -> RunSettings | None:
@@ -54,7 +47,7 @@ def run_settings(arguments: argparse.Namespace) -> RunSettings | None:
 
     given = {name: getattr(arguments, name) for name in _OF_RUNS if getattr(arguments, name) is not None}
     if arguments.output is not None and is_run(arguments.output):
-        return RunSettings(**given)
+        return RunSettings(**{**given, "resources": tuple(given.get("resources", ()))})
     for name in given:
         raise UsageError(f"--{name.replace('_', '-')} is for a run: give a folder as the output, as in --output out/")
     return None
@@ -100,11 +93,6 @@ def run_notes(job: Job, outcome: RunOutcome) -> list[str]:
             f"{size_text(outcome.peak_memory_bytes)} a worker"
         )
         notes += written(outcome.folder, job.report)
-    if outcome.columns_differ:
-        notes.append(
-            f"not of the same type in all shards: {', '.join(outcome.columns_differ)} "
-            "(read them with union_by_name=true in DuckDB, or diagonal_relaxed in Polars)"
-        )
     return notes
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any, Final
 
 from celadon.io.values import mend_surrogates, to_json_text
@@ -66,6 +66,28 @@ def castable(array: Any, target: Any) -> bool:
     except pa.ArrowException:
         return False
     return True
+
+
+def fitted(raw: Any, array: Any, kind: Any, rows: int) -> Any:
+    """A column in the type it is to have; ``raw`` are the values as they came, None when there is no such column."""
+    import pyarrow as pa
+
+    if raw is None:
+        return pa.nulls(rows, pa.string() if kind is JSON else kind)
+    if kind is JSON:
+        return as_json(raw.to_pylist() if isinstance(raw, pa.Array | pa.ChunkedArray) else raw)
+    return array if array.type == kind else array.cast(kind)
+
+
+def recast(table: Any, own: Mapping[str, Any], types: Mapping[str, Any]) -> list[Any]:
+    """The columns of a table or batch, whose types are ``own``, in other types; a column it lacks is null."""
+    columns = []
+    for name, kind in types.items():
+        column = table.column(name) if name in own else None
+        # what is JSON already must not become JSON of JSON
+        is_done = name in own and own[name] is JSON
+        columns.append(column if is_done else fitted(column, column, kind, table.num_rows))
+    return columns
 
 
 def _mended(value: Any) -> Any:

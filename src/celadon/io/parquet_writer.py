@@ -7,7 +7,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from celadon.io.arrow import JSON, as_json, castable, infer, merge_types
+from celadon.io.arrow import JSON, castable, fitted, infer, merge_types, recast
 from celadon.io.columns import REASON
 from celadon.io.rows import Chunk
 from celadon.io.values import mend_surrogates, number_or_none
@@ -58,7 +58,7 @@ class ParquetWriter(Writer):
         if not self._segments or list(types.items()) != list(self._types.items()):
             self._types = types
             self._begin_segment()
-        inputs = [_fit(raw.get(name), arrays.get(name), kind, len(chunk)) for name, kind in types.items()]
+        inputs = [fitted(raw.get(name), arrays.get(name), kind, len(chunk)) for name, kind in types.items()]
         scores = [pa.array([number_or_none(value) for value in values], type=pa.float64()) for values in columns]
         notes = pa.array([reason and mend_surrogates(reason) for reason in reasons], type=pa.string())
         self._waiting.append(pa.Table.from_arrays([*inputs, *scores, notes], schema=self._schema(types)))
@@ -154,14 +154,7 @@ class ParquetWriter(Writer):
     def _recast(self, batch: Any, types: _Types) -> Any:
         import pyarrow as pa
 
-        inputs = []
-        for name, kind in self._types.items():
-            if name not in types:
-                inputs.append(_fit(None, None, kind, batch.num_rows))
-            elif types[name] is JSON:
-                inputs.append(batch.column(name))
-            else:
-                inputs.append(_fit(batch.column(name), batch.column(name), kind, batch.num_rows))
+        inputs = recast(batch, types, self._types)
         rest = [batch.column(name) for name in (*self.score_columns, REASON)]
         return pa.Table.from_arrays([*inputs, *rest], schema=self._schema(self._types))
 
@@ -172,17 +165,6 @@ class ParquetWriter(Writer):
                 self._writer.close()
             self._writer.is_open = False
         self._waiting = []
-
-
-def _fit(raw: Any, array: Any, kind: Any, rows: int) -> Any:
-    """A column in the type it is to have; ``raw`` are the values as they came, None when there is no such column."""
-    import pyarrow as pa
-
-    if raw is None:
-        return pa.nulls(rows, pa.string() if kind is JSON else kind)
-    if kind is JSON:
-        return as_json(raw.to_pylist() if isinstance(raw, pa.Array) else raw)
-    return array if array.type == kind else array.cast(kind)
 
 
 def _batches(path: Path, columns: list[str] | None = None) -> Iterator[Any]:

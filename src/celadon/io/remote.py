@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 from urllib.parse import unquote
 
-from celadon.core import CeladonError, InputError, MissingPartError, OutputError, UsageError
+from celadon.core import CeladonError, InputError, MissingExtraError, MissingPartError, OutputError, UsageError
 
 _URL = re.compile(r"([A-Za-z][A-Za-z0-9+.-]+)://([^/?#]*)(.*)", re.DOTALL)
 # Elsewhere than on the web a question mark may be a pattern's, unless it looks like the beginning of a query.
@@ -25,18 +25,18 @@ _PACKAGES = {
     "abfs": "adlfs",
     "abfss": "adlfs",
     "az": "adlfs",
-    "gcs": "gcsfs",
-    "gs": "gcsfs",
     "hf": "huggingface_hub",
     "http": "aiohttp",
     "https": "aiohttp",
-    "s3": "s3fs",
-    "s3a": "s3fs",
     "sftp": "paramiko",
     "ssh": "paramiko",
 }
+# Of these protocols the packages are an extra of ours, and an address begins with a bucket.
+_EXTRAS = {"gcs": "gs", "gs": "gs", "s3": "s3", "s3a": "s3"}
 # In these a file appears when all of it is there; elsewhere it is written under another name first.
 _WHOLE_OBJECTS = frozenset({"s3", "s3a", "gs", "gcs", "abfs", "abfss", "az", "hf", "memory"})
+# What the packages call it when there is no network, or nobody at the address.
+_UNREACHABLE = frozenset({"ConnectError", "ConnectionError", "EndpointConnectionError", "ClientConnectorError"})
 _COPY_BYTES = 1024 * 1024
 _SHORTEST_SECRET = 4
 
@@ -108,6 +108,28 @@ def status_of(url: str) -> RemoteStatus:
     return RemoteStatus(facts.get("size"), facts.get("type") == "directory")
 
 
+def is_remote_folder(url: str) -> bool:
+    """Whether an address is a folder; one of the web is none, nor is what cannot be asked for."""
+    if _protocol(url) in _WEB:
+        return False
+    with suppress(InputError):
+        return status_of(url).is_folder
+    return False
+
+
+def sizes_below(folder: str) -> dict[str, int]:
+    """The bytes of every file in a folder and those in it, by its path in the folder; none where it is not there."""
+    system, path = _file_system(folder)
+    beginning = path.rstrip("/") + "/"
+    with _read_errors(folder):
+        system.invalidate_cache()
+        try:
+            found = system.find(path, detail=True)
+        except FileNotFoundError:
+            return {}
+    return {name.removeprefix(beginning): facts["size"] for name, facts in found.items()}
+
+
 class RemoteFile(io.RawIOBase):
     """An open remote file; whatever goes wrong while it is read is an InputError."""
 
@@ -165,7 +187,11 @@ def check_takes_files(url: str) -> None:
     """Find out, as far as can be before anything is written, whether files can be put there."""
     if _protocol(url) in _WEB:
         raise OutputError(f"{shown_name(url)}: nothing can be written to the web; choose another place")
-    _file_system(url)
+    system, path = _file_system(url)
+    if _protocol(url) in _EXTRAS:
+        # those who may write objects need not be allowed to look at the bucket
+        with _write_errors(url), suppress(PermissionError):
+            system.info(path.partition("/")[0])
 
 
 def put_file(local: Path, url: str) -> None:
@@ -218,6 +244,8 @@ def _file_system(url: str) -> tuple[Any, str]:
             system, path = url_to_fs(url, **options)
             return system, path
     except ImportError as error:
+        if protocol in _EXTRAS:
+            raise MissingExtraError(f"{shown_name(url)}: what reads {protocol}://", _EXTRAS[protocol]) from None
         package = _PACKAGES.get(protocol)
         how = f"install it with: pip install {package}" if package else str(error)
         raise MissingPartError(f"{shown_name(url)}: what reads {protocol}:// is not installed; {how}") from None
@@ -263,10 +291,16 @@ def _reason(url: str, error: Exception, done: str) -> str:
         error = error.__cause__
     status = getattr(error, "status", None)
     if isinstance(error, FileNotFoundError) or status in (404, 410):
+        if done == "written":
+            return f"the {'bucket' if _protocol(url) in _EXTRAS else 'folder'} does not exist; create it first"
         return "no such file"
     if isinstance(error, PermissionError) or status in (401, 403):
         return f"no permission to {'read' if done == 'read' else 'write'} it"
-    first = (str(error).splitlines() or [""])[0]
+    lines = str(error).splitlines() or [""]
+    # one that announces the next
+    first = " ".join(lines[:2]) if lines[0].endswith(":") else lines[0]
+    if type(error).__name__ in _UNREACHABLE:
+        return f"the server cannot be reached: {_without_secrets(url, first)}"
     return f"cannot be {done}: {_without_secrets(url, first) or type(error).__name__}"
 
 

@@ -18,7 +18,7 @@ from celadon.engine.runs.known_runs import runs_named
 from celadon.engine.runs.state import FINISHED, state_of
 from celadon.fitting import number_in, waits
 from celadon.io import Fields, TableRow, read_table_rows
-from celadon.io.remote import is_url, shown_name
+from celadon.io.remote import is_remote_folder, is_url, shown_name
 from celadon.io.sources import STDIN
 from celadon.meta.multiple import holm
 from celadon.meta.paired_differences import PairedDifferences
@@ -93,7 +93,7 @@ def open_side(given: str, fields: Fields) -> Side:
 def _run(given: str) -> str | None:
     """The folder of a run; None where a file is meant."""
     if is_url(given):
-        return given if given.endswith("/") else None
+        return given if given.endswith("/") or is_remote_folder(given) else None
     if Path(given).is_dir():
         return given
     if not Path(given).exists():

@@ -21,6 +21,7 @@ from celadon.fitting import number_in, waits
 from celadon.io import Chunk, Reader, TableRow, read_table_rows
 from celadon.io.sources import STDIN
 from celadon.metrics.registry import DEFAULTS_WITH_REFERENCES, DEFAULTS_WITHOUT_REFERENCES
+from celadon.metrics.tree_accuracy import check_use_of_trees
 
 _TABLE_ROWS = 2048
 
@@ -160,10 +161,19 @@ def load_baseline(
             format=None,
             metrics=specs,
             standardize_on=job.standardize_on if relative else None,
+            trees=job.trees if _rest_on_trees(missing) else None,
             watch=take,
         ),
         progress,
     )
+
+
+def _rest_on_trees(columns: Sequence[Column]) -> bool:
+    try:
+        check_use_of_trees([column.metric for column in columns])
+    except UsageError:
+        return False
+    return True
 
 
 def _table_row(row: TableRow, labeller: Labeller, columns: Sequence[Column]) -> Row:

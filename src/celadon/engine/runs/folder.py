@@ -11,7 +11,18 @@ from pathlib import Path
 from celadon.core import InputError
 from celadon.io import atomic_write_text
 from celadon.io.atomic import output_errors
-from celadon.io.remote import expand_url, fetch, is_url, local_path, open_url, put_file, remove_url, shown_name
+from celadon.io.remote import (
+    check_takes_files,
+    expand_url,
+    fetch,
+    is_url,
+    local_path,
+    open_url,
+    put_file,
+    remove_url,
+    shown_name,
+    sizes_below,
+)
 from celadon.models.store.places import home
 
 MANIFEST = "run.json"
@@ -65,7 +76,9 @@ class RunFolder:
         return home() / "locks" / f"run-{self.digest}.lock" if self.url else self.staging / LOCK
 
     def make(self) -> None:
-        """Make the folder and what is in it, where it is not there."""
+        """Make the folder and what is in it, where it is not there; of a remote one see that it can be written to."""
+        if self.url:
+            check_takes_files(self.url)
         with output_errors(self.name):
             for folder in (self.staging, self.staging / SHARDS, self.staging / REJECTS, self.lock.parent):
                 folder.mkdir(parents=True, exist_ok=True)
@@ -126,12 +139,16 @@ class RunFolder:
                 return None
             raise
 
-    def size(self, name: str) -> int | None:
-        """Return the bytes of a file, None where there is none; of a remote run it is not asked."""
-        assert self.url is None
-        with suppress(OSError):
-            return (self.staging / name).stat().st_size
-        return None
+    def sizes(self) -> dict[str, int]:
+        """Return the bytes of every file of a shard, by its name."""
+        if self.url:
+            return sizes_below(self.url)
+        found = {}
+        for pattern in ("part-*", f"{SHARDS}/part-*", f"{REJECTS}/part-*"):
+            for path in self.staging.glob(pattern):
+                with suppress(OSError):
+                    found[path.relative_to(self.staging).as_posix()] = path.stat().st_size
+        return found
 
     def remove(self, name: str) -> None:
         """Remove a file, if it is there."""

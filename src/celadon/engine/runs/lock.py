@@ -1,6 +1,9 @@
 """One driver at a time for each run.
 
-The lock is the kernel's (flock): it goes away with the process that holds it, however that ends.
+The lock is the kernel's (flock): it goes away with the process that holds it, however that ends. That of a run behind
+an address is on the driver's machine, because an object store has no lock that dies with its holder: two machines at
+the same run are not kept apart. They score shards twice, to the same bytes; a file that is not what a driver knows of
+ends its run.
 """
 
 from __future__ import annotations
@@ -30,7 +33,11 @@ def locked_run(folder: RunFolder) -> Iterator[None]:
         if not _taken(descriptor, patience=0.3):
             holder = os.read(descriptor, 32).decode("ascii", "replace").strip()
             who = f" (process {holder})" if holder.isdecimal() else ""
-            raise UsageError(f"{folder.name}: another process is working on this run{who}; wait for it or stop it")
+            # elsewhere there may be more of them, and nobody can tell
+            here = " of this machine" if folder.url else ""
+            raise UsageError(
+                f"{folder.name}: another process{here} is working on this run{who}; wait for it or stop it"
+            )
         os.truncate(descriptor, 0)
         os.write(descriptor, str(os.getpid()).encode("ascii"))
         yield

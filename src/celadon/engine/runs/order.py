@@ -10,6 +10,8 @@ from typing import Any, Self
 from celadon.engine.cache.score_cache import CacheSettings
 from celadon.io import Fields
 from celadon.io.remote import shown_name
+from celadon.models.device import VARIABLE as DEVICE
+from celadon.models.device import device_name
 
 # What limits the threads of the libraries that models run on, each read when its library is loaded.
 _THREADED = ("CELADON_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS", "RAYON_NUM_THREADS")
@@ -89,4 +91,6 @@ class RunOrder:
         """Environment variables that a worker must start with; what the user has set stays."""
         # sums over rows are made by one thread, so that they do not depend on how many workers there are
         told = {**dict.fromkeys(_THREADED, str(self.threads)), "OPENBLAS_NUM_THREADS": "1"}
+        # a node's own word on the device would make another signature
+        told |= {DEVICE: device_name()}
         return {name: os.environ.get(name, value) for name, value in told.items()}

@@ -28,8 +28,6 @@ class RunOutcome:
         How long this start scored.
     rows_now
         Rows scored by it.
-    columns_differ
-        Columns that have not the same type in all shards.
     """
 
     folder: str
@@ -46,7 +44,6 @@ class RunOutcome:
     seconds: float
     rows_now: int
     peak_memory_bytes: int
-    columns_differ: tuple[str, ...] = ()
 
     def as_json(self, how: Mapping[str, Any]) -> dict[str, Any]:
         """Return what ``summary.json`` holds; ``how`` tells of the last start."""
@@ -91,10 +88,4 @@ def outcome_of_run(
         seconds=seconds,
         rows_now=now,
         peak_memory_bytes=max(outcome.peak_memory_bytes for outcome in outcomes),
-        columns_differ=_differing([outcome.columns for outcome in outcomes if outcome.columns]),
     )
-
-
-def _differing(every: Sequence[Mapping[str, str]]) -> tuple[str, ...]:
-    names = dict.fromkeys(name for columns in every for name in columns)
-    return tuple(name for name in names if len({columns.get(name) for columns in every}) > 1)

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import json
 import logging
+import math
 import os
 import signal
 import socket
 import threading
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
@@ -17,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 from celadon.core import CeladonError, MissingExtraError, UsageError
 from celadon.engine.runs.order import RunOrder
 from celadon.engine.runs.processes import outcome_of
+from celadon.engine.runs.resources import ONE_CORE, Resources
 from celadon.io.pieces import Piece
 
 if TYPE_CHECKING:
@@ -43,8 +45,7 @@ def score_on_ray(
     workers: int | None,
     address: str | None,
     on_done: OnDone,
-    *,
-    gpus_per_worker: float = 0.0,
+    needs: Resources = ONE_CORE,
 ) -> None:
     """Score pieces with Ray Data, by actors each of which loads its models once.
 
@@ -58,35 +59,43 @@ def score_on_ray(
     pieces
         What is to be scored. All nodes must reach their files, and the folder of the run.
     workers
-        How many actors, each on one core; None for as many as the cluster has cores.
+        How many actors; None for as many as the cluster has cores and GPUs for.
     address
         Of the cluster; None for the one that ``RAY_ADDRESS`` names, or else Ray is started on this machine, and
         stopped again.
     on_done
         Told of each piece that is done, in the order in which they are.
-    gpus_per_worker
-        How many GPUs an actor gets, or what share of one.
+    needs
+        What an actor gets of the cluster.
 
     Raises
     ------
     MissingExtraError
         Ray is not installed.
     UsageError
-        There is no such cluster, or it has no GPU.
+        There is no such cluster, or it has not what an actor needs.
     CeladonError
         A worker has died again and again.
     """
     ray = imported_ray()
-    with _cluster(ray, address, workers):
-        cores = int(ray.cluster_resources().get("CPU", 1))
-        gpus = ray.cluster_resources().get("GPU", 0.0)
-        if gpus < gpus_per_worker:
-            raise UsageError(f"--gpus-per-worker {gpus_per_worker:g}: the cluster has {gpus:g} GPUs")
+    with _cluster(ray, address, workers and workers * int(needs.cpus)):
+        most = _room(ray.cluster_resources(), needs)
         try:
-            for row in _scored(ray, order, pieces, workers or cores, gpus_per_worker).iter_rows():
+            for row in _scored(ray, order, pieces, workers or most, needs).iter_rows():
                 on_done(_outcome(row))
         except ray.exceptions.RayError as error:
             raise _explained(error) from error
+
+
+def _room(cluster: Mapping[str, float], needs: Resources) -> int:
+    """How many actors the cluster has room for."""
+    room = math.inf
+    for name, needed in (("CPU", needs.cpus), ("GPU", needs.gpus)):
+        there = cluster.get(name, 0.0)
+        if there < needed:
+            raise UsageError(f"--resources: a worker needs {needed:g} {name}s, and the cluster has {there:g}")
+        room = min(room, there / needed if needed else math.inf)
+    return int(room)
 
 
 def imported_ray() -> Any:
@@ -161,7 +170,7 @@ def _no_words_from_below() -> Iterator[None]:
         os.close(kept)
 
 
-def _scored(ray: Any, order: RunOrder, pieces: Sequence[Piece], workers: int, gpus_per_worker: float) -> Any:
+def _scored(ray: Any, order: RunOrder, pieces: Sequence[Piece], workers: int, needs: Resources) -> Any:
     """The dataset of outcomes, one of each piece; nothing is done before it is gone through."""
     with warnings.catch_warnings():
         # of max_restarts, which has no other name as yet
@@ -176,8 +185,8 @@ def _scored(ray: Any, order: RunOrder, pieces: Sequence[Piece], workers: int, gp
             compute=ray.data.ActorPoolStrategy(
                 size=min(workers, len(pieces)), max_tasks_in_flight_per_actor=_PIECES_AT_A_WORKER
             ),
-            num_cpus=1,
-            num_gpus=gpus_per_worker or None,
+            num_cpus=needs.cpus,
+            num_gpus=needs.gpus or None,
             runtime_env={"env_vars": order.environment},
             max_restarts=MOST_DEATHS - 1,
             # every attempt to reach a node that is gone counts as one, so it is deaths that are counted

@@ -11,17 +11,19 @@ from pathlib import Path
 from typing import Any
 
 from celadon.core import CeladonError, InputError, Metric, OutputError, UsageError
-from celadon.engine.choice import chosen_metrics, default_metrics
+from celadon.engine.choice import chosen_metrics, default_metrics, score_columns
 from celadon.engine.faults import BadRowsError
 from celadon.engine.local import Job
 from celadon.engine.runs.folder import MANIFEST, REJECTS, SHARDS, SUMMARY, RunFolder
 from celadon.engine.runs.known_runs import remember_run
 from celadon.engine.runs.lock import locked_run
 from celadon.engine.runs.manifest import ChangedRunError, Manifest, changed_files, changed_order
+from celadon.engine.runs.one_schema import differing, under_one_schema
 from celadon.engine.runs.order import RunOrder
 from celadon.engine.runs.outcome import RunOutcome, outcome_of_run
 from celadon.engine.runs.processes import score_in_processes
 from celadon.engine.runs.report import write_report
+from celadon.engine.runs.resources import resources_of_worker
 from celadon.engine.runs.shards import ShardOutcome
 from celadon.engine.runs.state import merged_summary, whole_shards
 from celadon.engine.runs.summary_file import summary_from_json
@@ -50,8 +52,8 @@ class RunSettings:
         ``local``: processes of this machine; ``ray``: a Ray cluster.
     workers
         How many; None for one a core, on this machine at most 8.
-    address, gpus_per_worker
-        Of the Ray cluster; how many of its GPUs, or what share of one, each worker gets.
+    address, resources
+        Of the Ray cluster; what metrics need of it (:func:`celadon.engine.runs.resources.resources_of_worker`).
     shard_rows
         Rows of the input in a shard; None for what the folder's run has, or 8,192.
     restart
@@ -61,7 +63,7 @@ class RunSettings:
     engine: str = "local"
     workers: int | None = None
     address: str | None = None
-    gpus_per_worker: float = 0.0
+    resources: tuple[str, ...] = ()
     shard_rows: int | None = None
     restart: bool = False
 
@@ -127,8 +129,8 @@ def _checked(job: Job, settings: RunSettings) -> RunFolder:
     assert job.output is not None
     if settings.engine not in ENGINES:
         raise UsageError(f"unknown engine {settings.engine!r}; the engines are {', '.join(ENGINES)}")
-    if settings.engine != "ray" and (settings.address is not None or settings.gpus_per_worker):
-        raise UsageError("--address and --gpus-per-worker are for a Ray cluster; give --engine ray with them")
+    if settings.engine != "ray" and (settings.address is not None or settings.resources):
+        raise UsageError("--address and --resources are for a Ray cluster; give --engine ray with them")
     if job.rejects is not None:
         raise UsageError(f"a run keeps malformed rows in its own folder, in {REJECTS}/; leave --rejects out")
     folder = RunFolder(job.output)
@@ -207,7 +209,7 @@ class _Run:
         if waiting:
             self._score(order, waiting, len(plan.pieces))
         seconds = time.monotonic() - started
-        outcomes = [self.done[piece.index] for piece in plan.pieces]
+        outcomes = self._under_one_schema(metrics, [self.done[piece.index] for piece in plan.pieces])
         now = sum(self.done[piece.index].rows_scored for piece in waiting)
         told = None if waiting else self.folder.read(SUMMARY)
         if not any(outcome.rows_scored for outcome in outcomes):
@@ -223,6 +225,12 @@ class _Run:
             self.folder.write_text(SUMMARY, json.dumps(outcome.as_json(self._settings_told()), indent=1) + "\n")
         return outcome
 
+    def _under_one_schema(self, metrics: Sequence[Metric], outcomes: list[ShardOutcome]) -> list[ShardOutcome]:
+        if not differing(outcomes):
+            return outcomes
+        self.listeners.said(f"{self.folder.name}: columns differ from shard to shard; giving all the same types")
+        return under_one_schema(self.folder, outcomes, score_columns(metrics), self.listeners.scored)
+
     def _score(self, order: RunOrder, waiting: Sequence[Piece], shards: int) -> None:
         """Make the shards that are not there."""
         if self.done:
@@ -233,14 +241,9 @@ class _Run:
         if settings.engine == "ray":
             from celadon.engine.runs.ray_engine import score_on_ray
 
-            score_on_ray(
-                order,
-                waiting,
-                settings.workers,
-                settings.address,
-                self._take,
-                gpus_per_worker=settings.gpus_per_worker,
-            )
+            needs = resources_of_worker(settings.resources, order.metrics)
+            order = replace(order, threads=int(needs.cpus))
+            score_on_ray(order, waiting, settings.workers, settings.address, self._take, needs)
             return
         workers = min(settings.workers or _workers(), len(waiting))
         score_in_processes(replace(order, threads=max(1, _cores() // workers)), waiting, workers, self._take)

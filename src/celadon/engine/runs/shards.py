@@ -5,9 +5,9 @@ from __future__ import annotations
 import hashlib
 import json
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import ExitStack
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Self
@@ -23,12 +23,15 @@ from celadon.engine.runs.folder import REJECTS, SHARDS, RunFolder, part_name
 from celadon.engine.runs.order import RunOrder
 from celadon.engine.runs.peak_memory import peak_memory_bytes
 from celadon.fitting import second_pass
-from celadon.io import Chunk, Rejects, Writer, open_writer
+from celadon.io import Chunk, Rejects, Writer
 from celadon.io.atomic import Draft, output_errors
+from celadon.io.parquet_writer import ParquetWriter
 from celadon.io.pieces import Piece, read_piece
 from celadon.io.tree_file import TreeFile, read_trees
 from celadon.scores import flat_columns, merged_reasons
 from celadon.summary import Summarizer
+
+JSON_TYPE = "json"
 
 
 @dataclass(frozen=True)
@@ -52,7 +55,10 @@ class ShardOutcome:
     files
         The size and the hash of every file of the shard.
     columns
-        The type of every column of the Parquet file.
+        The type of every column of the Parquet file; ``json`` for one of mixed types, which are JSON strings.
+    recast_from
+        The columns and the Parquet file, as it was first written, of a shard whose columns got the types that those of
+        the whole run have.
     renamed
         Input columns that had the name of a score column, with the names they got.
     finished
@@ -73,6 +79,7 @@ class ShardOutcome:
     sha256: str = ""
     files: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     columns: Mapping[str, str] = field(default_factory=dict)
+    recast_from: Mapping[str, Any] = field(default_factory=dict)
     renamed: Mapping[str, str] = field(default_factory=dict)
     finished: str = ""
     bad: tuple[str, ...] = ()
@@ -87,6 +94,17 @@ class ShardOutcome:
     def as_dict(self) -> dict[str, Any]:
         """Plain values."""
         return asdict(self)
+
+    def write(self, folder: RunFolder) -> None:
+        """Write the note of the shard."""
+        folder.write_text(f"{SHARDS}/{part_name(self.index)}.json", json.dumps(self.as_dict(), indent=1))
+
+    def before_recast(self) -> Self:
+        """Return what was known before the columns got other types."""
+        facts = {name: self.recast_from[name] for name in ("bytes", "sha256")}
+        files = {**self.files, f"{part_name(self.index)}.parquet": facts}
+        columns = self.recast_from["columns"]
+        return replace(self, sha256=facts["sha256"], files=files, columns=columns, recast_from={})
 
     @classmethod
     def from_dict(cls, values: Mapping[str, Any]) -> Self:
@@ -134,7 +152,7 @@ class ShardScorer:
             rejected = f"{REJECTS}/{name}.jsonl"
             rejects = stack.enter_context(Rejects(str(folder.staging / rejected))) if order.skip_bad else None
             faults = Faults(rejects)
-            writer = open_writer(str(folder.staging / f"{name}.parquet"), score_columns(loaded.metrics))
+            writer = ParquetWriter(str(folder.staging / f"{name}.parquet"), score_columns(loaded.metrics))
             # nothing is in its place unless it is put there below
             stack.callback(writer.abort)
             summarizer = Summarizer(loaded.metrics, order.resamples, order.seed, piece.first_row)
@@ -152,7 +170,7 @@ class ShardScorer:
             if faults.count:
                 written.append(rejected)
         after = (self._cache.hits, self._cache.misses) if self._cache else (0, 0)
-        files = {each: _facts(folder.staging / each) for each in written}
+        files = {each: file_facts(folder.staging / each) for each in written}
         outcome = ShardOutcome(
             index=piece.index,
             rows_scored=rows,
@@ -163,14 +181,14 @@ class ShardScorer:
             cache_misses=after[1] - before[1],
             sha256=files[f"{name}.parquet"]["sha256"] if rows else "",
             files=files,
-            columns=_columns(folder.staging / f"{name}.parquet") if rows else {},
+            columns=_columns(folder.staging / f"{name}.parquet", writer.json_columns) if rows else {},
             renamed=writer.renamed,
             finished=datetime.now(UTC).isoformat(timespec="seconds"),
         )
         for each in written:
             folder.publish(each)
         # last, because a shard without it is none
-        folder.write_text(f"{SHARDS}/{name}.json", json.dumps(outcome.as_dict(), indent=1))
+        outcome.write(folder)
         return outcome
 
     def _score(self, loaded: LoadedOrder, chunks: Iterable[Chunk], writer: Writer, summarizer: Summarizer) -> int:
@@ -233,12 +251,15 @@ def _save_arrays(path: Path, arrays: Mapping[str, np.ndarray[Any, Any]]) -> None
         draft.abort()
 
 
-def _facts(path: Path) -> dict[str, Any]:
+def file_facts(path: Path) -> dict[str, Any]:
+    """Return the size and the hash of a file."""
     with path.open("rb") as file:
         return {"bytes": path.stat().st_size, "sha256": hashlib.file_digest(file, "sha256").hexdigest()}
 
 
-def _columns(path: Path) -> dict[str, str]:
+def _columns(path: Path, json_columns: Collection[str]) -> dict[str, str]:
     import pyarrow.parquet as pq
 
-    return {column.name: str(column.type) for column in pq.read_schema(path)}
+    return {
+        column.name: JSON_TYPE if column.name in json_columns else str(column.type) for column in pq.read_schema(path)
+    }

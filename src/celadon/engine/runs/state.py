@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from io import BytesIO
 
@@ -50,12 +50,13 @@ class RunState:
 
 def whole_shards(folder: RunFolder, count: int) -> dict[int, ShardOutcome]:
     """Return what is known of each shard that is whole: its own note is there, and all files that it tells of."""
-    names = frozenset(folder.names(f"{SHARDS}/part-*.json"))
+    sizes = folder.sizes()
     found: dict[int, ShardOutcome] = {}
     for index in range(count):
         name = f"{SHARDS}/{part_name(index)}.json"
-        outcome = _told(folder, name) if name in names else None
-        if outcome is not None and outcome.index == index and _is_there(folder, outcome):
+        told = _told(folder, name) if name in sizes else None
+        outcome = None if told is None or told.index != index else _as_it_is(folder, told, sizes)
+        if outcome is not None:
             found[index] = outcome
     return found
 
@@ -68,9 +69,17 @@ def _told(folder: RunFolder, name: str) -> ShardOutcome | None:
         return None
 
 
-def _is_there(folder: RunFolder, outcome: ShardOutcome) -> bool:
-    # a remote file appears whole, and to ask for each would take long
-    return folder.url is not None or all(folder.size(name) == facts["bytes"] for name, facts in outcome.files.items())
+def _as_it_is(folder: RunFolder, told: ShardOutcome, sizes: Mapping[str, int]) -> ShardOutcome | None:
+    """What is known of a shard whose files are all there, of which one may wait to be put in its place."""
+    outcome = told
+    if told.recast_from:
+        name = f"{part_name(told.index)}.parquet"
+        after, before = told.files[name], told.recast_from
+        is_old = sizes.get(name) == before["bytes"]
+        if is_old and before["bytes"] == after["bytes"]:
+            is_old = hashlib.sha256(folder.read(name) or b"").hexdigest() == before["sha256"]
+        outcome = told.before_recast() if is_old else told
+    return outcome if all(sizes.get(name) == facts["bytes"] for name, facts in outcome.files.items()) else None
 
 
 def merged_summary(folder: RunFolder, metrics: Sequence[Metric], order: RunOrder, shards: int) -> Summary:

@@ -1,0 +1,78 @@
+"""What each metric of a run needs of a cluster: cores and GPUs."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+from celadon.core import UsageError
+from celadon.metrics.registry import load_all
+
+_FORM = "say METRIC=cpu:2,gpu:0.5"
+
+
+class Resources(NamedTuple):
+    """Cores, and GPUs or the share of one."""
+
+    cpus: float = 1.0
+    gpus: float = 0.0
+
+
+ONE_CORE = Resources()
+
+
+def resources_of_worker(told: Sequence[str], specs: Sequence[str]) -> Resources:
+    """What a worker needs that scores all metrics of a run, one after the other: the most of each.
+
+    Parameters
+    ----------
+    told
+        For metrics of the run what they need: ``pll=cpu:2,gpu:0.5``. Others need one core.
+    specs
+        The metrics of the run, in their notation.
+    """
+    needs = dict.fromkeys(specs, ONE_CORE)
+    for one in told:
+        metric, _, amounts = one.rpartition("=")
+        spec = _spec(metric.strip(), one)
+        if spec not in needs:
+            raise UsageError(f"--resources {one}: the run has no {spec}; its metrics are {', '.join(specs)}")
+        needs[spec] = _read(amounts, one)
+    return Resources(max(each.cpus for each in needs.values()), max(each.gpus for each in needs.values()))
+
+
+def _spec(metric: str, one: str) -> str:
+    if not metric:
+        raise UsageError(f"--resources {one}: no metric is named; {_FORM}")
+    return load_all([metric])[0].spec
+
+
+def _read(amounts: str, one: str) -> Resources:
+    found: dict[str, float] = {}
+    for amount in amounts.split(","):
+        name, _, number = amount.strip().partition(":")
+        if name not in {"cpu", "gpu"} or name in found:
+            raise UsageError(f"--resources {one}: {amount!r} is not understood; {_FORM}")
+        found[name] = _number(number, name, one)
+    return _checked(found, one)
+
+
+def _number(number: str, name: str, one: str) -> float:
+    try:
+        value = float(number)
+    except ValueError:
+        value = math.nan
+    if not 0 <= value < math.inf:
+        raise UsageError(f"--resources {one}: {number!r} is no number of {name}s; {_FORM}")
+    return value
+
+
+def _checked(found: Mapping[str, float], one: str) -> Resources:
+    made = Resources(found.get("cpu", 1.0), found.get("gpu", 0.0))
+    if made.cpus < 1 or made.cpus % 1:
+        raise UsageError(f"--resources {one}: a worker has one core or more, and whole ones")
+    # as Ray has it: one GPU can be shared, several cannot
+    if made.gpus > 1 and made.gpus % 1:
+        raise UsageError(f"--resources {one}: more than one GPU can only be whole ones")
+    return made
