@@ -39,6 +39,7 @@ from celadon.batch import Batch
 from celadon.core import Sample, SetRelativeMetric
 from celadon.metrics.registry import load
 from celadon.models.store import folder_of
+from celadon.models.token_encoder import forget_token_encoders
 
 LEAST_GAIN = 3.0
 Pairs = list[tuple[str, str]]
@@ -233,6 +234,8 @@ def compare(folder: Path, arguments: argparse.Namespace) -> None:
             apart = np.abs(ours(spec, pairs) - quietly(theirs, pairs))
             print(f"{name}: {len(pairs)} pairs, greatest difference {apart.max():.1e}", flush=True)
             continue
+        # words that the metric before has met must be new to this one
+        forget_token_encoders()
         ours(spec, pairs[:20])
         quietly(theirs, pairs[:20])
         rates = []
@@ -271,11 +274,12 @@ def main() -> None:
     )
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--metric", default="bertscore", choices=("bertscore", "moverscore"), help="for memory")
+    parser.add_argument("--rows", type=int, nargs="+", default=[10_000, 100_000], help="for memory")
     arguments = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
         encoder = make_encoder(Path(folder), arguments.layers, arguments.width)
         if arguments.what == "memory":
-            memory(f"{arguments.metric}[encoder=hf:{encoder}]")
+            memory(f"{arguments.metric}[encoder=hf:{encoder}]", arguments.rows)
         else:
             compare(encoder, arguments)
 

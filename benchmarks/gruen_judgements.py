@@ -2,7 +2,7 @@
 
     python benchmarks/gruen_judgements.py --data JUDGEMENTS_FOLDER [--tiers builtin,standard] [--scores FILE.json]
 
-Spearman with its 95 % interval (percentile bootstrap over texts) and Pearson, beside the paper's. Nothing is chosen on
+Spearman with its 95 % interval (bootstrap over texts) and Pearson, beside the paper's. Nothing is chosen on
 these sets: what there was to choose was chosen on CoLA, GUG's training part, Sulem's texts and damaged Wikipedia.
 """
 

@@ -194,6 +194,13 @@ class TestBuiltin:
         whole = scores("bertscore", [f"{right} {left}"], [f"{left} {right}"]).values[0]
         assert swapped < whole - 0.05
 
+    def test_a_short_text_in_windows(self) -> None:
+        """A text with fewer tokens than there are windows is in each of them, and is not counted more for that."""
+        text, reference = "the boat", "a judge spoke of music and a guitar to the court " * 4
+        found = ours("bertscore[window=4]", [reference], [text])[0]
+        whole = ours("bertscore", [reference], [text])[0]
+        assert found[0] <= whole[0] + 1e-6
+
     def test_set_relative(self) -> None:
         metric = load("bertscore[idf=set]")
         assert isinstance(metric, SetRelativeMetric)

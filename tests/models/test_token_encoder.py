@@ -6,12 +6,21 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from tokenizers import Tokenizer
 
 from celadon.core import InputError, UsageError
+from celadon.models.model_files import load_tokenizer
 from celadon.models.onnx_outputs import with_outputs
+from celadon.models.packed_layers import PackedLayers, Padded
 from celadon.models.token_encoder import forget_token_encoders, token_encoder
+from celadon.models.word_pieces import WordPieces, cuts_at_spaces
 from tests.models.tiny_checkpoints import CORPUS, make_checkpoints, torch, transformers
 from tests.tiny_encoder import CLS, SEP, make_encoder, tiny_network
+
+WORDS = ["the", "The", "cat", "sat", "unhappy", "mats", "##s", "[CLS]", "[UNK]", "zebra", "x" * 101]
+SIGNS = [" ", "  ", ".", ",", "?", "[", "'", "\t", "\x1c", "\u00a0", "\u2028", "\u0301", "\u0130", "\u4e2d", "\u200b"]
 
 
 @pytest.fixture(scope="module")
@@ -86,13 +95,47 @@ class TestOurs:
         (tokens,) = encoder.tokens([text])
         cut = [text[start:end] for start, end in encoder.places(text).tolist()]
         assert cut == ["", "The", "un", "happy", "cat", "!", ""]
-        assert encoder.is_mark(tokens).tolist() == [True, False, False, False, False, False, True]
+        assert encoder.is_mark(np.array([len(tokens)])).tolist() == [True, False, False, False, False, False, True]
         assert [encoder.pieces[token] for token in tokens[encoder.continues[tokens]]] == ["##happy"]
 
     def test_no_such_layer(self, ours: Path) -> None:
         encoder = token_encoder(str(ours))
         with pytest.raises(UsageError, match="0, its embeddings, to 2; 3 is none"):
             encoder.states(encoder.tokens(["the cat"]), (3,))
+
+
+class TestWords:
+    """Words are cut one by one, and each once; the tokens are those of the whole text."""
+
+    @pytest.fixture
+    def tokenizer(self, ours: Path) -> Tokenizer:
+        return load_tokenizer(ours / "tokenizer.json")
+
+    @settings(max_examples=200, suppress_health_check=[HealthCheck.function_scoped_fixture])
+    @given(texts=st.lists(st.lists(st.sampled_from([*WORDS, *SIGNS]) | st.characters(), max_size=12).map("".join)))
+    def test_any_text(self, tokenizer: Tokenizer, texts: list[str]) -> None:
+        texts = [text.encode(errors="replace").decode() for text in texts]
+        pieces = WordPieces(tokenizer)
+        assert cuts_at_spaces(tokenizer)
+        for _ in range(2):
+            tokens, lengths = pieces.of(texts)
+            whole = [tokenizer.encode(text, add_special_tokens=False).ids for text in texts]
+            assert lengths.tolist() == list(map(len, whole))
+            assert tokens.tolist() == [number for ids in whole for number in ids]
+
+    def test_words_are_forgotten_in_time(self, tokenizer: Tokenizer, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr("celadon.models.word_pieces._MOST_CHARACTERS", 5)
+        pieces = WordPieces(tokenizer)
+        assert [pieces.of([text])[0].tolist() for text in ("the cat", "a cat", "the cat")] == [
+            tokenizer.encode(text, add_special_tokens=False).ids for text in ("the cat", "a cat", "the cat")
+        ]
+
+    def test_other_tokenizers_see_the_whole_text(self, tokenizer: Tokenizer, checkpoints: dict[str, Path]) -> None:
+        assert not cuts_at_spaces(Tokenizer.from_file(str(checkpoints["roberta"] / "tokenizer.json")))
+        tokenizer.add_tokens(["the cat"])
+        assert not cuts_at_spaces(tokenizer)
+        tokens, _ = WordPieces(tokenizer).of(["on the cat"])
+        assert tokens.tolist() == tokenizer.encode("on the cat", add_special_tokens=False).ids
 
 
 class TestOutputs:
@@ -134,6 +177,27 @@ class TestTransformers:
                     # a network that ends there ends with its last normalisation, as in the package bert_score
                     expected = model.ln_f(made) if kind == "gpt2" and layer < 2 else made
                 np.testing.assert_allclose(states, unit(expected.double().numpy()), atol=1e-4)
+
+    @pytest.mark.parametrize("kind", ["bert", "roberta"])
+    def test_without_padding(self, checkpoints: dict[str, Path], kind: str) -> None:
+        """The states of rows of several lengths, run together, are those of each row by itself."""
+        model = transformers.AutoModel.from_pretrained(str(checkpoints[kind])).eval()
+        packed = PackedLayers.of(model)
+        assert packed is not None
+        rows = [np.arange(5, 5 + length) for length in (9, 9, 4, 1)]
+        with torch.inference_mode():
+            found = packed.states(Padded(rows, 1), (0, 2, 1))
+            alone = [model(torch.from_numpy(row)[None], output_hidden_states=True).hidden_states for row in rows]
+        for layer, states in zip((0, 2, 1), found, strict=True):
+            np.testing.assert_allclose(states, np.concatenate([each[layer][0] for each in alone]), atol=1e-5)
+
+    def test_networks_of_another_kind_are_run_as_they_are(self, checkpoints: dict[str, Path]) -> None:
+        assert PackedLayers.of(transformers.AutoModel.from_pretrained(str(checkpoints["gpt2"])).eval()) is None
+        strange = transformers.AutoModel.from_pretrained(str(checkpoints["bert"])).eval()
+        # a layer that does more than its parts
+        scaled = strange.encoder.layer[1]
+        scaled.forward = lambda *given, **named: type(scaled).forward(scaled, *given, **named) * 2
+        assert PackedLayers.of(strange) is None
 
     def test_the_first_word_is_like_any_other(self, checkpoints: dict[str, Path]) -> None:
         encoder = token_encoder(f"hf:{checkpoints['roberta']}")

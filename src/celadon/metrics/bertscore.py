@@ -10,7 +10,8 @@ A text with more than ``window`` tokens is compared with its reference in stretc
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+import math
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import ClassVar, NamedTuple
 
@@ -27,6 +28,7 @@ from celadon.metrics.token_metric import (
     TokenMetric,
     TokenWeights,
     counted,
+    parts_of,
     reasons_of,
     windows_of,
 )
@@ -93,13 +95,12 @@ class Bertscore(TokenMetric):
         states = batch.token_states(self.encoder)
         rescale, best = self.baselines(), np.full((len(batch), 3), np.nan)
         weightless: set[str] = set()
-        for pair, text, reference in sides_of(states, self.layers, counts):
-            if not text.weights.any():
-                weightless.add(states.texts_of(pair)[0])
-            elif reference.weights.any():
-                found = precision_recall_f(text, reference, self.window)
+        for pairs, sides in sides_of(states, self.layers, counts):
+            for pair, found in zip(pairs, precisions_recalls_fs(sides, self.window), strict=True):
+                if math.isnan(found[0]):
+                    weightless.add(states.texts_of(pair)[0])
                 # not so where there is none yet
-                if not found[2] <= best[pair.sample, 2]:
+                elif not math.isnan(found[1]) and not found[2] <= best[pair.sample, 2]:
                     best[pair.sample] = found
         if rescale is not None:
             best = (best - rescale) / (1 - np.array(rescale))
@@ -142,32 +143,50 @@ class BertscoreOfSet(OfSet, Bertscore):
 Bertscore.of_set = {Bertscore: BertscoreOfSet}
 
 
-def sides_of(states: TokenStates, layers: tuple[int, ...], counts: Counts | None) -> Iterator[tuple[Pair, Side, Side]]:
-    """Each text with each of its references, read and weighed."""
-    weighers = [TokenWeights(states.encoder, one, 0.0) for one in counts or (None, None)]
+def sides_of(
+    states: TokenStates, layers: tuple[int, ...], counts: Counts | None
+) -> Iterator[tuple[list[Pair], list[tuple[Side, Side]]]]:
+    """Texts with their references, read and weighed, some at a time."""
+    weighers = TokenWeights.both(states.encoder, counts, 0.0)
     for pairs, vectors in states.chunks(layers):
-        sides: tuple[dict[str, Side], dict[str, Side]] = ({}, {})
-        for pair in pairs:
-            both = states.texts_of(pair)
-            for text, known, weights in zip(both, sides, weighers, strict=True):
-                if text not in known:
-                    known[text] = Side(vectors[text], weights.of(states.tokens[text]))
-            yield pair, sides[0][both[0]], sides[1][both[1]]
+        every = [states.texts_of(pair) for pair in pairs]
+        known = []
+        for texts, weigher in zip(zip(*every, strict=True), weighers, strict=True):
+            distinct = list(dict.fromkeys(texts))
+            tokens = [states.tokens[text] for text in distinct]
+            lengths = np.array(list(map(len, tokens)))
+            weights = parts_of(weigher.of(np.concatenate(tokens), lengths), lengths)
+            known.append({text: Side(vectors[text], each) for text, each in zip(distinct, weights, strict=True)})
+        yield pairs, [(known[0][text], known[1][reference]) for text, reference in every]
 
 
-def precision_recall_f(text: Side, reference: Side, window: int) -> tuple[float, float, float]:
-    """Precision, recall and F of a text and a reference of which something counts."""
-    precision = recall = 0.0
-    for ours, theirs in windows_of(len(text.weights), len(reference.weights), window):
-        cosines = text.vectors[ours] @ reference.vectors[theirs].T
-        precision += float(text.weights[ours] @ cosines.max(axis=1))
-        recall += float(reference.weights[theirs] @ cosines.max(axis=0))
-    precision = _within(precision / float(text.weights.sum()))
-    recall = _within(recall / float(reference.weights.sum()))
+def precisions_recalls_fs(sides: Sequence[tuple[Side, Side]], window: int) -> list[tuple[float, float, float]]:
+    """Precision, recall and F of each text and reference; NaN where no token of the text, or the reference, counts."""
+    owners: list[int] = []
+    nearest: tuple[list[Float32Array], list[Float32Array]] = ([], [])
+    weights: tuple[list[FloatArray], list[FloatArray]] = ([], [])
+    for number, (text, reference) in enumerate(sides):
+        for ours, theirs in windows_of(len(text.weights), len(reference.weights), window):
+            cosines = text.vectors[ours] @ reference.vectors[theirs].T
+            nearest[0].append(np.maximum.reduce(cosines, axis=1))
+            nearest[1].append(np.maximum.reduce(cosines, axis=0))
+            weights[0].append(text.weights[ours])
+            weights[1].append(reference.weights[theirs])
+            owners.append(number)
+    precision, recall = (_means(owners, *one, len(sides)) for one in zip(nearest, weights, strict=True))
+    product, total = precision * recall, precision + recall
     # numbers on both sides of 0 have no harmonic mean
-    f = 2 * precision * recall / (precision + recall) if precision * recall > 0 else 0.0
-    return precision, recall, f
+    none = np.where(np.isnan(product), np.nan, 0.0)
+    f = np.divide(2 * product, total, out=none, where=product > 0)
+    return list(zip(precision.tolist(), recall.tolist(), f.tolist(), strict=True))
 
 
-def _within(cosine: float) -> float:
-    return min(1.0, max(-1.0, cosine))
+def _means(
+    owners: Sequence[int], values: Sequence[Float32Array], weights: Sequence[FloatArray], count: int
+) -> FloatArray:
+    """The weighted mean of the values of each owner; NaN where nothing counts."""
+    owner, weight = np.repeat(owners, list(map(len, values))), np.concatenate(weights)
+    total = np.bincount(owner, weight, count)
+    found = np.bincount(owner, weight * np.concatenate(values), count)
+    means: FloatArray = np.divide(found, total, out=np.full(count, np.nan), where=total > 0)
+    return means.clip(-1.0, 1.0)

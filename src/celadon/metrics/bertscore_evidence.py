@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -20,13 +21,14 @@ def matched_tokens(metric: Bertscore, sample: Sample) -> Evidence | None:
 
     None where they cannot be compared, or are too long to be looked at token by token.
     """
-    from celadon.metrics.bertscore import precision_recall_f, sides_of
+    from celadon.metrics.bertscore import precisions_recalls_fs, sides_of
 
     states = Batch([sample]).token_states(metric.encoder)
     usable = [
-        (precision_recall_f(text, reference, metric.window), pair, text, reference)
-        for pair, text, reference in sides_of(states, metric.layers, metric.counts())
-        if text.weights.any() and reference.weights.any()
+        (found, pair, *both)
+        for pairs, sides in sides_of(states, metric.layers, metric.counts())
+        for found, pair, both in zip(precisions_recalls_fs(sides, metric.window), pairs, sides, strict=True)
+        if not math.isnan(found[2])
     ]
     if not usable:
         return None

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import math
 import string
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from itertools import groupby
@@ -34,6 +34,7 @@ from celadon.metrics.token_metric import (
     TokenMetric,
     TokenWeights,
     counted,
+    parts_of,
     reasons_of,
     windows_of,
 )
@@ -46,11 +47,11 @@ BEST, MEAN = "best", "mean"
 _POOLED_LAYERS = 5
 # tokens that are encoded while those before are moved
 _TOKENS_AT_ONCE = 1 << 14
+# tokens whose vectors are made into those of n-grams together
+_TOKENS_AT_HAND = 1 << 11
 # a bound is computed in other steps than the cost, so that one may seem above the other by the last digits
 _ROUNDING = 1e-7
 _PUNCTUATION = frozenset(string.punctuation)
-# what some vocabularies put before the first piece of a word
-_BEGINNINGS = "Ġ▁"
 
 
 class Bag(NamedTuple):
@@ -146,45 +147,44 @@ class Moverscore(TokenMetric):
         weightless: set[str],
     ) -> list[tuple[int, float]]:
         """The distance of each sample that has one."""
-        weighers = [TokenWeights(states.encoder, one, 1.0) for one in counts or (None, None)]
-        dropped, bags = self.dropped(states.encoder), dict[tuple[str, bool], Bag]()
-
-        def bag(text: str, own: bool) -> Bag:
-            if (text, own) not in bags:
-                tokens = states.tokens[text]
-                kept = np.flatnonzero(states.encoder.is_mark(tokens) | ~dropped[tokens])
-                bags[text, own] = self.bag(kept, vectors[text], weighers[not own].of(tokens))
-            return bags[text, own]
-
+        every = [states.texts_of(pair) for pair in pairs]
+        columns = zip(zip(*every, strict=True), TokenWeights.both(states.encoder, counts, 1.0), strict=True)
+        bags = [dict(self.bags(states, dict.fromkeys(texts), vectors, weigher)) for texts, weigher in columns]
         found = []
-        for row, group in groupby(pairs, key=lambda pair: pair.sample):
-            several = [states.texts_of(pair) for pair in group]
-            text = bag(several[0][0], own=True)
-            references = [bag(reference, own=False) for _, reference in several]
-            usable = [one for one in references if len(one.weights)]
+        for row, group in groupby(zip(pairs, every, strict=True), key=lambda one: one[0].sample):
+            several = [both for _, both in group]
+            text = bags[0][several[0][0]]
+            usable = [bag for _, reference in several if len((bag := bags[1][reference]).weights)]
             if not len(text.weights):
                 weightless.add(several[0][0])
             elif usable:
                 found.append((row, self.distance(text, usable)))
         return found
 
-    def bag(self, kept: IntArray, vectors: Float32Array, weights: FloatArray) -> Bag:
-        """The n-grams of the tokens that are kept."""
-        if not len(kept):
-            return Bag(np.zeros((0, vectors.shape[1])), np.zeros(0))
-        grams = np.lib.stride_tricks.sliding_window_view(kept, min(self.n, len(kept)))
-        shares = weights[grams]
-        totals = shares.sum(axis=1)
-        grams, shares, totals = (each[totals > 0] for each in (grams, shares, totals))
-        summed = np.einsum("gn,gnd->gd", shares, vectors[grams].astype(np.float64))
-        lengths = np.sqrt((summed * summed).sum(axis=1, keepdims=True))
-        return Bag(summed / np.maximum(lengths, np.finfo(np.float64).tiny), totals)
+    def bags(
+        self, states: TokenStates, texts: Iterable[str], vectors: Mapping[str, Float32Array], weigher: TokenWeights
+    ) -> Iterator[tuple[str, Bag]]:
+        """Each text with its n-grams."""
+        dropped = self.dropped(states.encoder)
+        for some in _portions(list(texts), states.tokens):
+            tokens = np.concatenate([states.tokens[text] for text in some])
+            lengths = np.array([len(states.tokens[text]) for text in some])
+            kept = np.flatnonzero(states.encoder.is_mark(lengths) | ~dropped[tokens])
+            grams = grams_of(kept, np.repeat(np.arange(len(some)), lengths)[kept], len(some), self.n)
+            shares = np.where(grams.there, weigher.of(tokens, lengths)[grams.places], 0.0)
+            totals = shares.sum(axis=1)
+            places, owner, shares, totals = (each[totals > 0] for each in (grams.places, grams.owner, shares, totals))
+            joined = np.concatenate([vectors[text] for text in some])
+            summed = np.einsum("gn,gnd->gd", shares, joined[places].astype(np.float64))
+            norms = np.sqrt(np.einsum("gd,gd->g", summed, summed))[:, None]
+            summed /= np.maximum(norms, np.finfo(np.float64).tiny)
+            sizes = np.bincount(owner, minlength=len(some))
+            yield from zip(some, map(Bag, parts_of(summed, sizes), parts_of(totals, sizes)), strict=True)
 
     def dropped(self, encoder: TokenEncoder) -> npt.NDArray[np.bool_]:
         """Whether each token, by its number, is left out."""
         words = _PUNCTUATION if self.punctuation == DROP else frozenset[str]()
-        words |= STOP_WORDS if self.stopwords == DROP else frozenset()
-        found = np.array([piece.lstrip(_BEGINNINGS).lower() in words for piece in encoder.pieces], dtype=np.bool_)
+        found = encoder.is_one_of(words | STOP_WORDS if self.stopwords == DROP else words)
         return found | encoder.continues if self.subwords == DROP else found
 
     def distance(self, text: Bag, references: Sequence[Bag]) -> float:
@@ -231,6 +231,49 @@ class Moverscore(TokenMetric):
 
         layers = self.layers
         return {**super().facts(), "layers": f"{layers[0]}-{layers[-1]}", "pot": version("POT")}
+
+
+class Grams(NamedTuple):
+    """N-grams of several texts: where their tokens are, of which text each is, and which of its places it has.
+
+    A text with fewer tokens than ``n`` has one n-gram of them all, so that some of its places are not there.
+    """
+
+    places: IntArray
+    owner: IntArray
+    there: npt.NDArray[np.bool_]
+
+
+def grams_of(kept: IntArray, owner: IntArray, texts: int, n: int) -> Grams:
+    """Return the n-grams of tokens that are kept.
+
+    Parameters
+    ----------
+    kept, owner
+        Where the tokens are, those of a text together, and which text each is of.
+    texts
+        How many texts there are.
+    n
+        The tokens of an n-gram.
+    """
+    sizes = np.bincount(owner, minlength=texts)
+    counts = np.maximum(sizes - n + 1, np.minimum(sizes, 1))
+    of_gram = np.repeat(np.arange(texts), counts)
+    first = np.arange(len(of_gram)) + np.repeat((np.cumsum(sizes) - sizes) - (np.cumsum(counts) - counts), counts)
+    steps, most = np.arange(n), np.minimum(sizes, n)[of_gram][:, None]
+    return Grams(kept[first[:, None] + np.minimum(steps, most - 1)], of_gram, steps < most)
+
+
+def _portions(texts: Sequence[str], tokens: Mapping[str, IntArray]) -> Iterator[Sequence[str]]:
+    """Texts, so many at a time that their vectors stay in the processor's caches."""
+    begin = size = 0
+    for at, text in enumerate(texts):
+        if size > _TOKENS_AT_HAND:
+            yield texts[begin:at]
+            begin, size = at, 0
+        size += len(tokens[text])
+    if texts:
+        yield texts[begin:]
 
 
 class MoverscoreOfSet(OfSet, Moverscore):

@@ -10,7 +10,7 @@ from celadon.batch import Batch
 from celadon.batch.token_states import TokenStates
 from celadon.core import Evidence, IntArray, Sample
 from celadon.metrics.bertscore_evidence import PlacedTokens, token_spans
-from celadon.metrics.token_metric import Counts, TokenWeights
+from celadon.metrics.token_metric import TokenWeights
 from celadon.text.transport import least_cost_plan
 
 if TYPE_CHECKING:
@@ -57,10 +57,10 @@ def moved_tokens(metric: Moverscore, sample: Sample) -> Evidence | None:
 
 
 def _side(metric: Moverscore, states: TokenStates, text: str, *, own: bool) -> _Side:
-    counts: Counts | None = metric.counts()
-    weigher = TokenWeights(states.encoder, None if counts is None else counts[0 if own else 1], 1.0)
+    weigher = TokenWeights.both(states.encoder, metric.counts(), 1.0)[0 if own else 1]
     tokens = states.tokens[text]
-    weights = weigher.of(tokens)
-    kept = np.flatnonzero((states.encoder.is_mark(tokens) | ~metric.dropped(states.encoder)[tokens]) & (weights > 0))
-    vectors = states.vectors([text], metric.layers)[text]
-    return _Side(kept, metric.bag(kept, vectors, weights))
+    lengths = np.array([len(tokens)])
+    counted = states.encoder.is_mark(lengths) | ~metric.dropped(states.encoder)[tokens]
+    kept = np.flatnonzero(counted & (weigher.of(tokens, lengths) > 0))
+    ((_, bag),) = metric.bags(states, [text], states.vectors([text], metric.layers), weigher)
+    return _Side(kept, bag)

@@ -6,6 +6,7 @@ from abc import abstractmethod
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from itertools import pairwise
 from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
@@ -45,6 +46,9 @@ class Counts(NamedTuple):
 
     def merged(self, other: Counts) -> Counts:
         """Return the counts of both together."""
+        if self.texts is self.references and other.texts is other.references:
+            both = self.texts.merged(other.texts)
+            return Counts(both, both)
         return Counts(self.texts.merged(other.texts), self.references.merged(other.references))
 
     @property
@@ -152,13 +156,34 @@ class TokenWeights:
 
     def __init__(self, encoder: TokenEncoder, counts: DocumentCounts | None, marks: float) -> None:
         self._encoder, self._marks = encoder, marks
-        self._of_piece = None if counts is None else counts.weights(encoder.pieces)
+        self._of_piece = None if counts is None else _weights_of(counts, encoder)
 
-    def of(self, tokens: IntArray) -> FloatArray:
-        """The weight of each token of a text."""
+    @classmethod
+    def both(cls, encoder: TokenEncoder, counts: Counts | None, marks: float) -> tuple[TokenWeights, TokenWeights]:
+        """What the tokens of the texts count, and what those of the references."""
+        texts, references = counts or (None, None)
+        first = cls(encoder, texts, marks)
+        return first, first if references is texts else cls(encoder, references, marks)
+
+    def of(self, tokens: IntArray, lengths: IntArray) -> FloatArray:
+        """The weight of each token of texts that lie one behind the other, with so many tokens each."""
         if self._of_piece is not None:
             return self._of_piece[tokens]
-        return np.where(self._encoder.is_mark(tokens), self._marks, 1.0)
+        return np.where(self._encoder.is_mark(lengths), self._marks, 1.0)
+
+
+def _weights_of(counts: DocumentCounts, encoder: TokenEncoder) -> FloatArray:
+    """The weight of each token, by its number."""
+    numbers, words = encoder.numbers, list(counts.counts)
+    # no token is called that, so that it stands in no document
+    found = np.full(len(encoder.pieces), counts.weights([""])[0])
+    found[[numbers[word] for word in words]] = counts.weights(words)
+    return found
+
+
+def parts_of(joined: FloatArray, lengths: IntArray) -> list[FloatArray]:
+    """Rows that lie one behind the other, cut into parts of so many."""
+    return [joined[begin:end] for begin, end in pairwise([0, *np.cumsum(lengths).tolist()])]
 
 
 def windows_of(left: int, right: int, window: int) -> Iterator[tuple[slice, slice]]:
@@ -232,5 +257,12 @@ class OfSet(SetRelativeMetric[Counts]):
 def counted(batch: Batch, states: TokenStates, *, references: bool) -> DocumentCounts:
     """Count the tokens of a batch's references, or of its texts."""
     every = (each for sample in batch.samples for each in (sample.references if references else (sample.text,)))
-    known = (states.tokens[text] for text in every if text in states.tokens)
-    return DocumentCounts.of(documents_of(known, states.encoder))
+    known = [states.tokens[text] for text in every if text in states.tokens]
+    if not known:
+        return DocumentCounts(0, {})
+    pieces = states.encoder.pieces
+    # a token counts once in a text, however often it is there
+    places = np.unique(np.repeat(np.arange(len(known)) * len(pieces), list(map(len, known))) + np.concatenate(known))
+    numbers, counts = np.unique(places % len(pieces), return_counts=True)
+    words = (pieces[number] for number in numbers.tolist())
+    return DocumentCounts(len(known), dict(zip(words, counts.tolist(), strict=True)))

@@ -63,7 +63,7 @@ class OnnxTokenEncoder(TokenEncoder):
         ids = np.stack(rows)
         feed = {"ids": ids, "lengths": np.full(len(ids), ids.shape[1], dtype=np.int64)}
         found = self._session(tuple(layers)).run([_states(layer) for layer in layers], feed)
-        return np.stack([states.reshape(*ids.shape, -1) for states in found], axis=2)
+        return np.stack([states.reshape(ids.size, -1) for states in found], axis=1)
 
     def _session(self, layers: tuple[int, ...]) -> InferenceSession:
         if layers not in self._sessions:

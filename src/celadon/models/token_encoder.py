@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
+from itertools import accumulate, chain, pairwise
 from pathlib import Path
 from threading import RLock
 from typing import TYPE_CHECKING, NamedTuple
@@ -22,7 +23,8 @@ from celadon.io.values import mend_surrogates
 from celadon.models.encoder import BUILTIN
 from celadon.models.store import folder_of
 from celadon.models.store.places import HF_PREFIX, is_path
-from celadon.models.windows import Window, plan_windows
+from celadon.models.windows import plan_windows
+from celadon.models.word_pieces import WordPieces
 
 if TYPE_CHECKING:
     from tokenizers import Tokenizer
@@ -37,10 +39,11 @@ _CATALOGED = {BUILTIN: "builtin-encoder"}
 
 
 class _Row(NamedTuple):
-    """One window of the text numbered ``text``."""
+    """What is read at once of a long text, and which of these tokens, ``first`` to ``last``, no row before it has."""
 
-    text: int
-    window: Window
+    ids: IntArray
+    first: int
+    last: int
 
 
 class TokenEncoder(ABC):
@@ -77,7 +80,8 @@ class TokenEncoder(ABC):
         from tokenizers import models, pre_tokenizers
 
         self.name, self.window, self.scripts, self.layers = name, window, scripts, layers
-        self._tokenizer = tokenizer
+        self._tokenizer, self._pieces = tokenizer, WordPieces(tokenizer)
+        self._named: dict[frozenset[str], npt.NDArray[np.bool_]] = {}
         self._before, self._after = (np.array(side, dtype=np.int64) for side in marks)
         # tokenizers of bytes take the first word for another than the same word later on, unless a space stands before
         self._lead = " " if isinstance(tokenizer.pre_tokenizer, pre_tokenizers.ByteLevel) else ""
@@ -94,7 +98,7 @@ class TokenEncoder(ABC):
 
     @abstractmethod
     def _run(self, rows: Sequence[IntArray], layers: Sequence[int]) -> Float32Array:
-        """The states of rows of ids, [rows, longest row, layers, width]."""
+        """The states of the tokens of rows of ids, one row behind the other: [tokens of all rows, layers, width]."""
 
     def best_layer(self) -> int:
         """The layer that is taken where none is asked for."""
@@ -111,6 +115,11 @@ class TokenEncoder(ABC):
         return tuple(found)
 
     @cached_property
+    def numbers(self) -> Mapping[str, int]:
+        """The number of each token, by what it is called."""
+        return {piece: number for number, piece in enumerate(self.pieces)}
+
+    @cached_property
     def continues(self) -> npt.NDArray[np.bool_]:
         """Whether each token, by its number, goes on with a word that has begun before it."""
         if self._tells_continuing:
@@ -120,18 +129,31 @@ class TokenEncoder(ABC):
 
     def tokens(self, texts: Iterable[str]) -> list[IntArray]:
         """Return the numbers of the tokens of each text, with the marks around it."""
-        read = self._tokenizer.encode_batch_fast([self._given(text) for text in texts], add_special_tokens=False)
-        return [np.concatenate([self._before, np.array(one.ids, dtype=np.int64), self._after]) for one in read]
+        inner, lengths = self._pieces.of([self._given(text) for text in texts])
+        lengths += len(self._before) + len(self._after)
+        marks = self.is_mark(lengths)
+        found = np.empty(len(marks), dtype=np.int64)
+        found[~marks] = inner
+        found[marks] = np.tile(np.concatenate([self._before, self._after]), len(lengths))
+        return [found[begin:end] for begin, end in pairwise([0, *np.cumsum(lengths).tolist()])]
 
     def _given(self, text: str) -> str:
         return self._lead + mend_surrogates(text.strip())
 
-    def is_mark(self, tokens: IntArray) -> npt.NDArray[np.bool_]:
-        """Tell which tokens of a text are marks around it, such as [CLS]."""
-        found = np.zeros(len(tokens), dtype=np.bool_)
-        found[: len(self._before)] = True
-        found[len(tokens) - len(self._after) :] = True
+    def is_mark(self, lengths: IntArray) -> npt.NDArray[np.bool_]:
+        """Tell which tokens are marks around a text, such as [CLS]; of texts one behind the other, by their lengths."""
+        ends = np.cumsum(lengths)
+        found = np.zeros(int(ends[-1]) if len(ends) else 0, dtype=np.bool_)
+        found[((ends - lengths)[:, None] + np.arange(len(self._before))).ravel()] = True
+        found[(ends[:, None] - 1 - np.arange(len(self._after))).ravel()] = True
         return found
+
+    def is_one_of(self, words: frozenset[str]) -> npt.NDArray[np.bool_]:
+        """Tell of each token, by its number, whether it is one of these words, which are small."""
+        if words not in self._named:
+            told = (piece.lstrip("".join(_BEGINS)).lower() in words for piece in self.pieces)
+            self._named[words] = np.fromiter(told, np.bool_, len(self.pieces))
+        return self._named[words]
 
     def places(self, text: str) -> IntArray:
         """Return where each token of a text begins and ends, in characters; both 0 of a mark."""
@@ -151,28 +173,33 @@ class TokenEncoder(ABC):
             The layers, 0 for the embeddings; power means are taken of more than one.
         """
         self._check(layers)
-        before, after = len(self._before), len(self._after)
-        room = self.window - before - after
-        inner = [tokens[before : len(tokens) - after] for tokens in texts]
-        rows = [
-            _Row(at, window)
-            for at, ids in enumerate(inner)
-            for window in plan_windows(len(ids), room) or [Window(0, 0, 0)]
+        cut = {at: list(self._rows(tokens)) for at, tokens in enumerate(texts) if len(tokens) > self.window}
+        of_texts = ([row.ids for row in cut[at]] if at in cut else [tokens] for at, tokens in enumerate(texts))
+        read = iter(self._read(list(chain.from_iterable(of_texts)), layers))
+        return [
+            np.concatenate([next(read)[row.first : row.last] for row in cut[at]]) if at in cut else next(read)
+            for at in range(len(texts))
         ]
-        parts: list[list[tuple[int, Float32Array]]] = [[] for _ in texts]
-        lengths = [row.window.end - row.window.start + before + after for row in rows]
-        for batch in self._batches(lengths):
+
+    def _rows(self, tokens: IntArray) -> Iterator[_Row]:
+        """The windows over a long text, in order."""
+        before, after = len(self._before), len(self._after)
+        inner = tokens[before : len(tokens) - after]
+        for window in plan_windows(len(inner), self.window - before - after):
+            ids = np.concatenate([self._before, inner[window.start : window.end], self._after])
+            # the first window has the marks before the text, the last those behind it
+            first = before + window.first - window.start if window.first else 0
+            yield _Row(ids, first, len(ids) if window.end == len(inner) else len(ids) - after)
+
+    def _read(self, rows: Sequence[IntArray], layers: Sequence[int]) -> list[Float32Array]:
+        """The vectors of each row's tokens."""
+        found: dict[int, Float32Array] = {}
+        for batch in self._batches(list(map(len, rows))):
             chosen = [rows[at] for at in batch]
-            ids = [np.concatenate([self._before, inner[at][each.start : each.end], self._after]) for at, each in chosen]
-            for (at, window), length, states in zip(
-                chosen, (lengths[at] for at in batch), _pooled(self._run(ids, layers)), strict=True
-            ):
-                # the first window has the marks before the text, the last those behind it
-                skip = before + window.first - window.start if window.first else 0
-                keep = length if window.end == len(inner[at]) else length - after
-                parts[at].append((window.first, states[skip:keep]))
-        joined = ([states for _, states in sorted(part, key=lambda one: one[0])] for part in parts)
-        return [part[0].copy() if len(part) == 1 else np.concatenate(part) for part in joined]
+            vectors = _pooled(self._run(chosen, layers))
+            ends = accumulate(map(len, chosen), initial=0)
+            found |= {at: vectors[begin:end] for at, (begin, end) in zip(batch, pairwise(ends), strict=True)}
+        return [found[at] for at in range(len(rows))]
 
     def _check(self, layers: Sequence[int]) -> None:
         for layer in layers:
@@ -192,12 +219,12 @@ a good guess for others."""
 
 
 def _pooled(states: Float32Array) -> Float32Array:
-    """From [rows, tokens, layers, width] to a vector for each token."""
-    lengths = np.sqrt(np.einsum("rtld,rtld->rtl", states, states, optimize=False))[..., None]
+    """From [tokens, layers, width] to a vector for each token."""
+    lengths = np.sqrt(np.einsum("tld,tld->tl", states, states, optimize=False))[..., None]
     unit = states / np.maximum(lengths, np.finfo(np.float32).tiny)
-    if unit.shape[2] == 1:
-        return np.asarray(unit[:, :, 0])
-    means: Float32Array = np.concatenate([unit.min(axis=2), unit.mean(axis=2), unit.max(axis=2)], axis=-1)
+    if unit.shape[1] == 1:
+        return np.asarray(unit[:, 0])
+    means: Float32Array = np.concatenate([unit.min(axis=1), unit.mean(axis=1), unit.max(axis=1)], axis=-1)
     return means
 
 

@@ -10,11 +10,12 @@ from contextlib import contextmanager
 from functools import cached_property
 from pathlib import Path
 from threading import RLock
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from celadon.core import InputError, IntArray
+from celadon.models.packed_layers import PackedLayers, Padded
 from celadon.models.store.places import HF_PREFIX
 from celadon.models.token_encoder import Float32Array, TokenEncoder
 from celadon.models.transformers_files import find_folder
@@ -22,9 +23,12 @@ from celadon.models.transformers_heads_files import HeadFiles, load_head, load_t
 from celadon.models.transformers_network import torch_failures, window_of
 from celadon.models.windows import plan_batches
 
+if TYPE_CHECKING:
+    import torch
+
 # Numbers in the states of one run: more do not stay in the processor's caches.
-_NUMBERS = 1 << 20
-_LEAST_POSITIONS, _MOST_POSITIONS = 1024, 8192
+_NUMBERS = 1 << 19
+_LEAST_POSITIONS, _MOST_POSITIONS = 1024, 4096
 
 
 class TransformersTokenEncoder(TokenEncoder):
@@ -36,7 +40,7 @@ class TransformersTokenEncoder(TokenEncoder):
         self._pad_id = pad_id if pad_id < int(model.get_input_embeddings().weight.shape[0]) else 0
         width = int(model.config.get_text_config().hidden_size)
         self._positions = min(max(_NUMBERS // width, _LEAST_POSITIONS), _MOST_POSITIONS)
-        self._lock = RLock()
+        self._packed, self._lock = PackedLayers.of(model), RLock()
 
     @classmethod
     def open(cls, name: str, folder: Path | None = None, scripts: tuple[str, ...] = ()) -> TransformersTokenEncoder:
@@ -78,20 +82,25 @@ class TransformersTokenEncoder(TokenEncoder):
     def _run(self, rows: Sequence[IntArray], layers: Sequence[int]) -> Float32Array:
         import torch
 
-        ids = np.full((len(rows), max(map(len, rows))), self._pad_id, dtype=np.int64)
-        mask = np.zeros_like(ids)
-        for at, row in enumerate(rows):
-            ids[at, : len(row)], mask[at, : len(row)] = row, 1
-        last = max(layers)
-        with torch_failures(self.name), torch.inference_mode(), self._cut_after(last) as cut:
+        padded = Padded(rows, self._pad_id)
+        with torch_failures(self.name), torch.inference_mode():
+            every = self._packed.states(padded, layers) if self._packed else self._padded_states(padded, layers)
+            return np.asarray(torch.stack(every, dim=1).float().numpy(), dtype=np.float32)
+
+    def _padded_states(self, rows: Padded, layers: Sequence[int]) -> list[torch.Tensor]:
+        """For each layer the states of all tokens, from the network as it is."""
+        import torch
+
+        there, last = torch.from_numpy(rows.there), max(layers)
+        with self._cut_after(last) as cut:
             made = self._model(
-                input_ids=torch.from_numpy(ids),
-                attention_mask=torch.from_numpy(mask),
+                input_ids=torch.from_numpy(rows.ids),
+                attention_mask=there.long(),
                 output_hidden_states=not cut or len(layers) > 1,
             )
-            # a network that is cut ends with the layer, and with what is done to the last of its layers
-            every = [made.last_hidden_state if cut and layer == last else made.hidden_states[layer] for layer in layers]
-            return np.asarray(torch.stack(every, dim=2).float().numpy(), dtype=np.float32)
+        # a network that is cut ends with the layer, and with what is done to the last of its layers
+        every = (made.last_hidden_state if cut and layer == last else made.hidden_states[layer] for layer in layers)
+        return [states[there] for states in every]
 
     @contextmanager
     def _cut_after(self, last: int) -> Iterator[bool]:
