@@ -75,7 +75,8 @@ class PoissonWeights:
         for part in np.split(np.arange(len(positions)), bounds):
             if len(part):
                 weights = self._block_weights(int(blocks[part[0]]))[positions[part] % _BLOCK]
-                totals += weights.T.astype(np.float64) @ rows[part]
+                # in this order it takes half the time
+                totals += (rows[part].T @ weights.astype(np.float64)).T
 
 
 def percentile_interval(replicates: FloatArray, level: float = 0.95) -> Interval | None:

@@ -38,6 +38,8 @@ INSERT INTO scores (key, layout, data, reason) VALUES (?, ?, ?, ?) ON CONFLICT (
 SET layout = excluded.layout, data = excluded.data, reason = excluded.reason
 WHERE layout <> excluded.layout OR length(data) <> length(excluded.data)
 """
+# apart: both at once would be found by going through all rows
+_ENDS = "SELECT (SELECT min(id) FROM scores), (SELECT max(id) FROM scores)"
 
 
 class KeptRow(NamedTuple):
@@ -117,7 +119,7 @@ class ScoreFile:
 
     def _oldest_safe(self) -> int:
         """Rows from this number on were used within the last half of the room; only older ones are worth a write."""
-        first, last = self._database.execute("SELECT min(id), max(id) FROM scores").fetchone()
+        first, last = self._database.execute(_ENDS).fetchone()
         in_use = self._bytes_in_use()
         if first is None or in_use <= self._max_bytes // 2:
             return 0
@@ -142,7 +144,7 @@ class ScoreFile:
     def _remove_oldest(self) -> bool:
         """Remove some of the least recently used rows; False where there is none."""
         with self._writing():
-            first, last = self._database.execute("SELECT min(id), max(id) FROM scores").fetchone()
+            first, last = self._database.execute(_ENDS).fetchone()
             if first is None:
                 return False
             self._database.execute("DELETE FROM scores WHERE id <= ?", (first + (last - first) // _STEPS,))
