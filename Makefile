@@ -7,6 +7,11 @@ test: setup
 	$(MAKE) --jobs=2 check pytest
 
 # the tests of a file in one process, which makes what they share once; in their order, so that the longest do not come last
+# one thread each: two processes share the cores, and threads that wait for work keep a core busy too
+pytest: export CELADON_THREADS = 1
+pytest: export OMP_NUM_THREADS = 1
+pytest: export OPENBLAS_NUM_THREADS = 1
+pytest: export RAYON_NUM_THREADS = 1
 pytest:
 	$(PYTHON) -m pytest -n 2 --dist loadfile --no-loadscope-reorder
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from tests.judge.crowd import VARIANTS, Crowd, ForkedServer, Server, run
 
-PEOPLE, CELLS, QUESTIONS = 200, 2, 2
+PEOPLE, CELLS, QUESTIONS = 200, 1, 2
 
 
 def take_part(folder: Path, url: str | None, kills: int, kind: type[Server]) -> dict[str, float | int | str]:
