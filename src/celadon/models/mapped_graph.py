@@ -8,28 +8,16 @@ which says where in the file it lies. So a model stays one file, and needs nothi
 from __future__ import annotations
 
 import mmap
-from collections.abc import Iterator
 from pathlib import Path
-from typing import NamedTuple
+
+from celadon.models.onnx_wire import GRAPH_OF_MODEL, Field, fields, written, written_number
 
 _LARGE = 1 << 16
-# numbers of fields in onnx.proto
-_GRAPH = 7
-_INITIALIZER = 5
-_RAW_DATA, _EXTERNAL_DATA, _DATA_LOCATION = 9, 13, 14
-_EXTERNAL = 1
-_KEY, _VALUE = 1, 2
-# kinds of fields: a number, 8 bytes, so many bytes, 4 bytes
-_NUMBER, _EIGHT, _BYTES, _FOUR = 0, 1, 2, 5
-
-
-class _Field(NamedTuple):
-    """A field of a message: its number, where it begins, where what it holds begins and ends."""
-
-    number: int
-    start: int
-    inside: int
-    end: int
+# the numbers of fields in ONNX's messages
+_TABLE_OF_GRAPH = 5
+_BYTES_OF_TABLE, _PLACE_OF_TABLE, _WHERE_IS_TABLE = 9, 13, 14
+_KEY_OF_PLACE, _VALUE_OF_PLACE = 1, 2
+_IN_A_FILE = 1
 
 
 def graph_without_tables(path: Path) -> bytes:
@@ -38,81 +26,46 @@ def graph_without_tables(path: Path) -> bytes:
     Parameters
     ----------
     path
-        The file; :class:`ValueError` or :class:`IndexError` where it holds no such messages.
+        The file.
+
+    Raises
+    ------
+    ValueError
+        It is no saved model.
     """
-    with path.open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as data:
+    with (
+        path.open("rb") as file,
+        mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as data,
+        memoryview(data) as view,
+    ):
         made = bytearray()
-        for field in _fields(data, 0, len(data)):
-            if field.number == _GRAPH:
-                made += _message(_GRAPH, _graph(data, field, path.name))
+        for field in fields(view):
+            if field.number == GRAPH_OF_MODEL:
+                made += written(GRAPH_OF_MODEL, _graph(view, field, path.name))
             else:
-                made += data[field.start : field.end]
+                made += view[field.begin : field.end]
         return bytes(made)
 
 
-def _graph(data: mmap.mmap, graph: _Field, file: str) -> bytes:
+def _graph(view: memoryview, graph: Field, file: str) -> bytes:
     made = bytearray()
-    for field in _fields(data, graph.inside, graph.end):
-        if field.number == _INITIALIZER and field.end - field.inside >= _LARGE:
-            made += _message(_INITIALIZER, _table(data, field, file))
+    for field in fields(view, graph.content, graph.end):
+        if field.number == _TABLE_OF_GRAPH and field.end - field.content >= _LARGE:
+            made += written(_TABLE_OF_GRAPH, _table(view, field, file))
         else:
-            made += data[field.start : field.end]
+            made += view[field.begin : field.end]
     return bytes(made)
 
 
-def _table(data: mmap.mmap, table: _Field, file: str) -> bytes:
+def _table(view: memoryview, table: Field, file: str) -> bytes:
     made = bytearray()
-    for field in _fields(data, table.inside, table.end):
-        if field.number == _RAW_DATA:
-            place = {"location": file, "offset": str(field.inside), "length": str(field.end - field.inside)}
+    for field in fields(view, table.content, table.end):
+        if field.number == _BYTES_OF_TABLE:
+            place = {"location": file, "offset": str(field.content), "length": str(field.end - field.content)}
             for key, value in place.items():
-                entry = _message(_KEY, key.encode()) + _message(_VALUE, value.encode())
-                made += _message(_EXTERNAL_DATA, entry)
-            made += _number(_DATA_LOCATION << 3 | _NUMBER) + _number(_EXTERNAL)
+                entry = written(_KEY_OF_PLACE, key.encode()) + written(_VALUE_OF_PLACE, value.encode())
+                made += written(_PLACE_OF_TABLE, entry)
+            made += written_number(_WHERE_IS_TABLE, _IN_A_FILE)
         else:
-            made += data[field.start : field.end]
+            made += view[field.begin : field.end]
     return bytes(made)
-
-
-def _fields(data: mmap.mmap, at: int, end: int) -> Iterator[_Field]:
-    """The fields of the message between two places."""
-    while at < end:
-        start = at
-        key, at = _read_number(data, at)
-        kind, inside = key & 7, at
-        if kind == _NUMBER:
-            _, at = _read_number(data, at)
-        elif kind == _BYTES:
-            length, inside = _read_number(data, at)
-            at = inside + length
-        elif kind in {_FOUR, _EIGHT}:
-            at += 4 if kind == _FOUR else 8
-        else:
-            raise ValueError(f"no field begins at byte {start}")
-        if at > end:
-            raise ValueError(f"the field at byte {start} does not end")
-        yield _Field(key >> 3, start, inside, at)
-
-
-def _read_number(data: mmap.mmap, at: int) -> tuple[int, int]:
-    """A number and where it ends: seven bits a byte, the lowest first, the eighth where more follow."""
-    value = shift = 0
-    while True:
-        byte = data[at]
-        at += 1
-        value |= (byte & 127) << shift
-        if byte < 128:
-            return value, at
-        shift += 7
-
-
-def _number(value: int) -> bytes:
-    made = bytearray()
-    while value > 127:
-        made.append(value & 127 | 128)
-        value >>= 7
-    return bytes((*made, value))
-
-
-def _message(number: int, inside: bytes) -> bytes:
-    return _number(number << 3 | _BYTES) + _number(len(inside)) + inside

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from celadon.core import InputError, IntArray
+from celadon.models.mapped_graph import graph_without_tables
 from celadon.models.model_files import load_session, load_tokenizer, loading
 from celadon.models.onnx_encoder import encoder_digest, read_description
 from celadon.models.onnx_outputs import with_outputs
@@ -69,7 +70,7 @@ class OnnxTokenEncoder(TokenEncoder):
         if layers not in self._sessions:
             path, names = self._folder / _FILE, [_states(layer) for layer in layers]
             with loading(path):
-                graph = with_outputs(path.read_bytes(), names)
+                graph = with_outputs(graph_without_tables(path.resolve()), names)
             self._sessions[layers] = load_session(
                 path, None, {"ids", "lengths"}, set(names), "sentence encoder", graph=graph
             )
