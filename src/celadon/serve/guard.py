@@ -39,7 +39,7 @@ class Guard:
     refused
         Makes the response to a request that is refused here, from its path.
     direct
-        Routes, by their path, whose POST goes past the framework: its layers take as long as scoring a short text.
+        Routes, by their path, whose POST goes past the framework, whose layers are a good part of what a request costs.
     """
 
     def __init__(

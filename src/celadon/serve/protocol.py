@@ -1,4 +1,4 @@
-"""What speaks HTTP: uvicorn's protocol on httptools, which reads a request in a third of the time that h11 takes."""
+"""What speaks HTTP: uvicorn's protocol on httptools, which costs less processor time a request than h11 does."""
 
 from __future__ import annotations
 
