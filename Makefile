@@ -2,6 +2,9 @@
 PYTHON = .venv/bin/python
 .PHONY: test check pytest setup bench format
 
+# container images often set it; then each process compiles all it imports, and the tests start hundreds
+unexport PYTHONDONTWRITEBYTECODE
+
 # most of check keeps one core busy, and the tests wait often
 test: setup
 	$(MAKE) --jobs=2 check pytest
@@ -18,7 +21,7 @@ pytest:
 setup:
 	./celadon --version
 	@# 3: Debian packages cannot be installed here; what needs them is then skipped, loudly, or fails where CI=true
-	./celadon install pandas wordnet hf ngram train parse rules ray s3 serve test || [ $$? -eq 3 ]
+	./celadon install pandas wordnet hf ngram train parse rules ray s3 gs serve test || [ $$? -eq 3 ]
 	@# where the index cannot be reached the same holds of what needs the model
 	-./celadon models fetch spacy-sm
 
