@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import json
+import logging
 import os
 import signal
 import sys
 from collections.abc import Iterator
 from contextlib import suppress
-from dataclasses import asdict
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -17,7 +17,7 @@ import pytest
 from celadon.core import CeladonError, MissingExtraError, UsageError
 from celadon.engine.faults import BadRowsError
 from celadon.engine.local import Job
-from celadon.engine.runs.ray_engine import PieceScorer, score_on_ray
+from celadon.engine.runs.ray_engine import score_on_ray
 from celadon.engine.runs.resources import Resources
 from celadon.engine.runs.run import RunSettings, start_run
 from celadon.engine.runs.shards import ShardOutcome
@@ -42,12 +42,16 @@ ROWS = make_rows(2400, seed=5)
 
 
 @pytest.fixture(scope="module")
-def nodes() -> Iterator[Nodes]:
-    """Three nodes, one cluster for all tests here."""
+def _ray() -> None:
     try:
         import ray  # noqa: F401
     except ImportError:
         missing_part("Ray", "so no cluster is tried: ./celadon install ray")
+
+
+@pytest.fixture(scope="module")
+def nodes(_ray: None) -> Iterator[Nodes]:
+    """Three nodes, one cluster for all tests here."""
     with several_nodes(3) as made:
         yield made
 
@@ -92,6 +96,8 @@ def test_a_driver_killed_takes_its_workers_along_and_another_engine_goes_on(
         wait_until(lambda: len(whole(out)) >= 5)
         workers = [process for process in descendants(driver.pid) if b"MapWorker" in command_line(process)]
         assert len(workers) == 1
+        # Ray Data reads, in the actor that scores
+        assert b"ReadPieces->MapBatches(PieceScorer)" in command_line(workers[0])
         kill(driver.pid)
     # what else Ray has started goes by itself, in a minute
     wait_until(lambda: not any(map(is_alive, workers)), seconds=10)
@@ -125,10 +131,16 @@ def test_a_worker_gets_what_it_needs_and_what_cannot_be_is_given_up(
     deadly: Any = Deadly()
     handler = signal.getsignal(signal.SIGTERM)
     monkeypatch.setattr("celadon.engine.runs.ray_engine.MOST_DEATHS", 2)
+    said: list[str] = []
+    plans = logging.getLogger("ray.data._internal.execution.streaming_executor")
+    monkeypatch.setattr(plans, "filters", [lambda record: said.append(record.getMessage())])
     with pytest.raises(CeladonError, match="died 2 times"):
         score_on_ray(deadly, pieces, 1, nodes.address, pytest.fail, Resources(gpus=0.5))
     given = json.loads((tmp_path / "given.json").read_text(encoding="utf-8"))
     assert {name: given[name] for name in ("CPU", "GPU")} == {"CPU": 1.0, "GPU": 0.5}
+    # a GPU does not wait for who reads and who writes
+    plan = "MapOperator[ReadPieces] -> ActorPoolMapOperator[MapBatches(PieceScorer)] -> TaskPoolMapOperator[Write]"
+    assert plan in "\n".join(said)
     with pytest.raises(UsageError, match="--resources: a worker needs 2 GPUs, and the cluster has 1"):
         score_on_ray(deadly, pieces, 1, nodes.address, pytest.fail, Resources(gpus=2))
     import ray
@@ -163,22 +175,46 @@ def descendants(process: int) -> list[int]:
     return found[1:]
 
 
-def test_what_an_actor_does(tmp_path: Path) -> None:
+class Heard(list[str]):
+    """A queue to which the sink tells what came of a piece."""
+
+    put = list.append
+
+
+@pytest.mark.usefixtures("_ray")
+def test_what_ray_data_reads_scores_and_writes(tmp_path: Path) -> None:
+    from celadon.engine.runs.ray_data import PieceScorer, PiecesDatasource, ShardsDatasink
+
     source = write_rows(tmp_path / "in.jsonl", ["[1]", *ROWS[:3]])
-    outcomes = []
+    out, heard = tmp_path / "out", Heard()
 
     def score_here(order: Any, pieces: Any, workers: Any, address: Any, on_done: Any, needs: Any) -> None:
-        batch = {"piece": [json.dumps(asdict(piece)) for piece in pieces]}
-        outcomes.extend(json.loads(told) for told in PieceScorer(order)(batch)["outcome"])
-        on_done(ShardOutcome.from_dict(outcomes[0]))
+        scorer, sink = PieceScorer(order), ShardsDatasink(order.output, heard)
+        blocks = [block for task in PiecesDatasource(order, pieces).get_read_tasks(1) for block in task()]
+        shards = [scorer(block) for block in blocks]
+        assert not [*out.rglob("part-*")]
+        sink.write(shards[1:], None)
+        with pytest.raises(CeladonError, match=r"part-00000: .*in\.jsonl:1: "):
+            sink.write(shards[:1], None)
+        with pytest.raises(RuntimeError, match="2 pieces in one batch"):
+            scorer(type(blocks[0])({"rows": [*blocks[0]["rows"], *blocks[1]["rows"]]}))
+        on_done(ShardOutcome.from_dict(json.loads(heard[1])))
 
-    job = Job([str(source)], metrics=METRICS, output=f"{tmp_path}/out/")
+    job = Job([str(source)], metrics=METRICS, output=f"{out}/", resamples=20)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("celadon.engine.runs.ray_engine.score_on_ray", score_here)
         with pytest.raises(BadRowsError, match=r"in\.jsonl:1: "):
             start_run(job, RunSettings(engine="ray", shard_rows=2))
-    assert [outcome["index"] for outcome in outcomes] == [0, 1]
-    assert (outcomes[1]["rows_scored"], outcomes[1]["bad"]) == (2, [])
+    outcomes = [json.loads(said) for said in heard]
+    assert [outcome["index"] for outcome in outcomes] == [1, 0]
+    assert (outcomes[0]["rows_scored"], outcomes[0]["bad"]) == (2, [])
+    assert [*whole(out)] == ["part-00001.json"]
+    # the local engine goes on, to the same bytes
+    made = hashes(out)
+    run_of(source, out, shard_rows=2, skip_bad=True)
+    assert made.items() <= hashes(out).items()
+    run_of(source, tmp_path / "local", shard_rows=2, skip_bad=True)
+    assert hashes(out) == hashes(tmp_path / "local")
 
 
 def test_without_ray(monkeypatch: pytest.MonkeyPatch) -> None:

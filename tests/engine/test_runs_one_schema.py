@@ -170,7 +170,7 @@ def test_a_kill_between_any_two_files_does_no_harm(
         commit = until_then(Draft.commit)
 
     with monkeypatch.context() as patch:
-        patch.setattr(ShardOutcome, "write", until_then(ShardOutcome.write))
+        patch.setattr(ShardOutcome, "stage", until_then(ShardOutcome.stage))
         patch.setattr(one_schema, "Draft", MortalDraft)
         with pytest.raises(Killed):
             run_of(source, out)

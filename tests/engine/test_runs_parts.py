@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from io import BytesIO
 from itertools import pairwise
+from pathlib import Path
 from typing import ClassVar
 
 import numpy as np
@@ -13,10 +14,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from celadon.batch import Batch
-from celadon.core import Metric, MetricInfo, MetricScores, Sample
+from celadon.core import Metric, MetricInfo, MetricScores, OutputError, Sample
 from celadon.engine.cache.score_cache import CacheSettings
+from celadon.engine.runs.folder import RunFolder
 from celadon.engine.runs.order import RunOrder
 from celadon.engine.runs.report import reasons_of
+from celadon.engine.runs.shards import ShardOutcome, published
 from celadon.engine.runs.summary_file import summary_as_json, summary_from_json
 from celadon.io import Fields
 from celadon.scores import merged_reasons
@@ -139,3 +142,29 @@ def test_workers_are_told_their_threads_unless_the_user_is(monkeypatch: pytest.M
     monkeypatch.setenv("OMP_NUM_THREADS", "7")
     told = ORDER.environment
     assert (told["CELADON_THREADS"], told["OMP_NUM_THREADS"], told["OPENBLAS_NUM_THREADS"]) == ("3", "7", "1")
+
+
+def test_the_note_of_a_shard_is_put_last(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """One that cannot be put leaves a shard without its note, which is none."""
+    monkeypatch.setenv("CELADON_HOME", str(tmp_path))
+    folder = RunFolder("memory://parts/run/")
+    folder.make()
+    files = ["part-00000.parquet", "shards/part-00000.npz"]
+    for name in files:
+        (folder.staging / name).write_bytes(b"x")
+    put: list[str] = []
+
+    def put_file(_: object, local: str, path: str) -> None:
+        if path.endswith(".npz") and len(put) == 1:
+            raise OSError("full")
+        put.append(path.removeprefix("/parts/run/"))
+
+    monkeypatch.setattr("fsspec.implementations.memory.MemoryFileSystem.put_file", put_file)
+    outcome = ShardOutcome(0, files={name: {} for name in files})
+    with pytest.raises(OutputError, match=r"memory://parts/run/shards/part-00000\.npz: cannot be written: full"):
+        published(folder, outcome)
+    assert put == files[:1]
+    put.append("again")
+    assert published(folder, outcome) is outcome
+    assert put[2:] == [*files, "shards/part-00000.json"]
+    assert not [path for path in folder.staging.rglob("*") if path.is_file()]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import gzip
-import io
 import json
 import logging
 import os
@@ -14,14 +13,12 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import polars
-import pyarrow as pa
-import pyarrow.parquet as pq
 import pytest
 
 from celadon.cli import main
 from tests.conftest import missing_part
-from tests.engine.run_parts import METRICS, hashes, kill, make_rows, run_of, started, wait_until, write_rows
+from tests.engine.remote_parts import lines_of, local_shards, parquet_of, run_line, shards_of, table_of
+from tests.engine.run_parts import hashes, kill, make_rows, run_of, started, wait_until, write_rows
 
 try:
     import boto3
@@ -36,20 +33,10 @@ ROWS = make_rows(100)
 SOURCES = [{**row, "n": number if number < 50 else number / 4} for number, row in enumerate(ROWS)]
 
 
-def _lines(rows: list[dict[str, Any]]) -> bytes:
-    return "".join(json.dumps(row) + "\n" for row in rows).encode()
-
-
-def _parquet(rows: list[dict[str, Any]]) -> bytes:
-    file = io.BytesIO()
-    pq.write_table(pa.Table.from_pylist(rows), file, row_group_size=30)
-    return file.getvalue()
-
-
 FILES = {
-    "a.jsonl": _lines(SOURCES[:50]),
-    "b.jsonl.gz": gzip.compress(_lines(SOURCES[50:])),
-    "c.parquet": _parquet(ROWS),
+    "a.jsonl": lines_of(SOURCES[:50]),
+    "b.jsonl.gz": gzip.compress(lines_of(SOURCES[50:])),
+    "c.parquet": parquet_of(ROWS),
 }
 
 
@@ -87,14 +74,8 @@ def _objects(s3: Any, folder: str) -> dict[str, tuple[bytes, Any]]:
     return found
 
 
-def _table(objects: dict[str, tuple[bytes, Any]]) -> polars.DataFrame:
-    parts = sorted(name for name in objects if name.endswith(".parquet"))
-    return polars.concat([polars.read_parquet(objects[name][0]) for name in parts])
-
-
-def _run(source: str, output: str, *more: str) -> list[str]:
-    base = ["score", source, "-m", ",".join(METRICS), "-o", output, "--resamples", "20", "--workers", "1"]
-    return [*base, "--shard-rows", "40", *more]
+def _bodies(objects: dict[str, tuple[bytes, Any]]) -> dict[str, bytes]:
+    return {name: body for name, (body, _) in objects.items()}
 
 
 def test_files_are_read_and_written(s3: Any, capsys: pytest.CaptureFixture[str]) -> None:
@@ -108,16 +89,16 @@ def test_files_are_read_and_written(s3: Any, capsys: pytest.CaptureFixture[str])
 
 
 def test_a_run_is_what_it_would_be_on_this_machine(s3: Any, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    line = _run("s3://bucket/in/[ab].jsonl*", "s3://bucket/run/")
+    line = run_line("s3://bucket/in/[ab].jsonl*", "s3://bucket/run/")
     assert main(line) == 0
     objects = _objects(s3, "run/")
     sources = [write_rows(tmp_path / "a.jsonl", SOURCES[:50]), write_rows(tmp_path / "b.jsonl", SOURCES[50:])]
     run_of(sources, tmp_path / "out")
-    here = {path.name: path.read_bytes() for path in [*tmp_path.glob("out/part-*"), *tmp_path.glob("out/shards/*.npz")]}
+    here = local_shards(tmp_path / "out")
     assert len(here) == 8
-    assert {Path(name).name: body for name, (body, _) in objects.items() if not name.endswith(".json")} == here
+    assert shards_of(_bodies(objects)) == here
     assert hashes(tmp_path / "out").keys() == here.keys()
-    assert _table(objects)["n"].to_list() == [row["n"] for row in SOURCES]
+    assert table_of(_bodies(objects))["n"].to_list() == [row["n"] for row in SOURCES]
     assert not [name for name, (body, _) in objects.items() if SECRET.encode() in body or b"somebody" in body]
 
     # a shard that somebody has removed is missed
@@ -141,8 +122,8 @@ def test_a_run_is_what_it_would_be_on_this_machine(s3: Any, tmp_path: Path, caps
 def test_a_killed_driver(s3: Any, capsys: pytest.CaptureFixture[str]) -> None:
     """While it lives there is no other; when it is dead the next one goes on, and no whole shard is made again."""
     rows = make_rows(240, seed=2)
-    s3.put_object(Bucket="bucket", Key="many.jsonl", Body=_lines(rows))
-    line = _run("s3://bucket/many.jsonl", "s3://bucket/killed/", "--shard-rows", "10")
+    s3.put_object(Bucket="bucket", Key="many.jsonl", Body=lines_of(rows))
+    line = run_line("s3://bucket/many.jsonl", "s3://bucket/killed/", "--shard-rows", "10")
     with started([sys.executable, "-m", "celadon", *line], {}) as driver:
         wait_until(lambda: len(_notes(s3)) >= 3)
         assert main(line) == 2
@@ -155,7 +136,7 @@ def test_a_killed_driver(s3: Any, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(line) == 0
     assert f"{len(whole)} of 24 shards are there; going on" in capsys.readouterr().err
     after = _objects(s3, "killed/")
-    assert _table(after)["id"].to_list() == [row["id"] for row in rows]
+    assert table_of(_bodies(after))["id"].to_list() == [row["id"] for row in rows]
     assert {name: after[name] for name in before if Path(name).stem in whole} == {
         name: found for name, found in before.items() if Path(name).stem in whole
     }

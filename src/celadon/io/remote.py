@@ -7,20 +7,24 @@ from __future__ import annotations
 
 import glob
 import io
+import logging
+import os
 import re
 import secrets
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, NamedTuple
 from urllib.parse import unquote
 
 from celadon.core import CeladonError, InputError, MissingExtraError, MissingPartError, OutputError, UsageError
+from celadon.io.hub import check_takes_commits, commit_files, commit_removal, hub_reason, is_repository
 
 _URL = re.compile(r"([A-Za-z][A-Za-z0-9+.-]+)://([^/?#]*)(.*)", re.DOTALL)
 # Elsewhere than on the web a question mark may be a pattern's, unless it looks like the beginning of a query.
 _QUERY = re.compile(r"\?[\w.%-]+=.*", re.DOTALL)
 _WEB = frozenset({"http", "https"})
+_GOOGLE = frozenset({"gs", "gcs"})
 _PACKAGES = {
     "abfs": "adlfs",
     "abfss": "adlfs",
@@ -173,6 +177,9 @@ def open_url(url: str, **options: Any) -> RemoteFile:
         options = {"block_size": 0}
     system, path = _file_system(url)
     with _read_errors(url):
+        if _protocol(url) == "hf":
+            # it takes the size from a listing, which may be older than the file
+            system.invalidate_cache(path)
         return RemoteFile(url, system.open(path, "rb", **options))
 
 
@@ -192,6 +199,9 @@ def check_takes_files(url: str) -> None:
         # those who may write objects need not be allowed to look at the bucket
         with _write_errors(url), suppress(PermissionError):
             system.info(path.partition("/")[0])
+    elif _in_repository(url, path):
+        with _write_errors(url):
+            check_takes_commits(system, path)
 
 
 def put_file(local: Path, url: str) -> None:
@@ -202,35 +212,69 @@ def put_file(local: Path, url: str) -> None:
     OutputError
         It cannot be written there.
     """
-    system, path = _file_system(url)
-    with _write_errors(url):
-        if _protocol(url) in _WHOLE_OBJECTS:
-            system.put_file(str(local), path)
-            return
-        folder, _, name = path.rpartition("/")
-        temporary = f"{folder}/.celadon-{secrets.token_hex(8)}-{name}"
-        if folder:
-            system.makedirs(folder, exist_ok=True)
-        try:
-            system.put_file(str(local), temporary)
-            system.mv(temporary, path)
-        except BaseException:
-            with suppress(Exception):
-                system.rm_file(temporary)
-            raise
+    put_files([(local, url)])
+
+
+def put_files(files: Sequence[tuple[Path, str]]) -> None:
+    """Copy files to addresses of one place, each whole and in their order; in a repository they appear at once.
+
+    Raises
+    ------
+    OutputError
+        One cannot be written there.
+    """
+    found = [(local, url, *_file_system(url)) for local, url in files]
+    if found and _in_repository(files[0][1], found[0][3]):
+        with _write_errors(files[0][1]):
+            commit_files(found[0][2], [(local, path) for local, _, _, path in found])
+        return
+    for local, url, system, path in found:
+        with _write_errors(url):
+            if _protocol(url) in _WHOLE_OBJECTS:
+                system.put_file(str(local), path)
+            else:
+                _put_and_rename(system, local, path)
+
+
+def _put_and_rename(system: Any, local: Path, path: str) -> None:
+    folder, _, name = path.rpartition("/")
+    temporary = f"{folder}/.celadon-{secrets.token_hex(8)}-{name}"
+    if folder:
+        system.makedirs(folder, exist_ok=True)
+    try:
+        system.put_file(str(local), temporary)
+        system.mv(temporary, path)
+    except BaseException:
+        with suppress(Exception):
+            system.rm_file(temporary)
+        raise
 
 
 def remove_url(url: str) -> None:
     """Remove a remote file, if there is one."""
-    system, path = _file_system(url)
-    with _write_errors(url):
-        system.invalidate_cache()
-        if system.exists(path):
-            system.rm_file(path)
+    remove_urls([url])
+
+
+def remove_urls(urls: Sequence[str]) -> None:
+    """Remove files of one server, those that are there; in a repository they go at once."""
+    found = [(url, *_file_system(url)) for url in urls]
+    if found and _in_repository(urls[0], found[0][2]):
+        with _write_errors(urls[0]):
+            commit_removal(found[0][1], [path for _, _, path in found])
+        return
+    for url, system, path in found:
+        with _write_errors(url):
+            system.invalidate_cache()
+            if system.exists(path):
+                system.rm_file(path)
 
 
 def _protocol(url: str) -> str:
     return url.partition("://")[0]
+
+
+def _in_repository(url: str, path: str) -> bool:
+    return _protocol(url) == "hf" and is_repository(path)
 
 
 def _file_system(url: str) -> tuple[Any, str]:
@@ -240,7 +284,7 @@ def _file_system(url: str) -> tuple[Any, str]:
     protocol = _protocol(url)
     try:
         with _read_errors(url, let_pass=(ImportError, ValueError)):
-            options = _web_options() if protocol in _WEB else {}
+            options = _web_options() if protocol in _WEB else _google_options() if protocol in _GOOGLE else {}
             system, path = url_to_fs(url, **options)
             return system, path
     except ImportError as error:
@@ -259,6 +303,19 @@ def _web_options() -> dict[str, Any]:
     # Without this a file that takes more than five minutes is given up. Proxies are as the environment says.
     timeout = aiohttp.ClientTimeout(total=None, sock_connect=30, sock_read=120)
     return {"client_kwargs": {"timeout": timeout, "trust_env": True}}
+
+
+def _google_options() -> dict[str, Any]:
+    logger = logging.getLogger("gcsfs")
+    if not logger.handlers:
+        # what it raises is told in a line; without a handler it would be printed with its traceback, too
+        logger.addHandler(logging.NullHandler())
+    if not os.environ.get("STORAGE_EMULATOR_HOST"):
+        return {}
+    # An emulator speaks HTTP only and knows no accounts: gcsfs would wait a minute for it to tell over gRPC what kind
+    # of bucket it has, and look for credentials on the network.
+    os.environ.setdefault("GCSFS_EXPERIMENTAL_ZB_HNS_SUPPORT", "false")
+    return {"token": "anon"}
 
 
 @contextmanager
@@ -286,15 +343,18 @@ def _write_errors(url: str) -> Iterator[None]:
 
 
 def _reason(url: str, error: Exception, done: str) -> str:
+    if _protocol(url) == "hf" and (told := hub_reason(error, done)):
+        return told
     if isinstance(error, FileNotFoundError) and _protocol(url) in _WEB and isinstance(error.__cause__, Exception):
         # so called whatever went wrong
         error = error.__cause__
-    status = getattr(error, "status", None)
+    status = getattr(error, "status", None) or getattr(error, "code", None)
     if isinstance(error, FileNotFoundError) or status in (404, 410):
         if done == "written":
             return f"the {'bucket' if _protocol(url) in _EXTRAS else 'folder'} does not exist; create it first"
         return "no such file"
-    if isinstance(error, PermissionError) or status in (401, 403):
+    # gcsfs has no kind of its own for it
+    if isinstance(error, PermissionError) or status in (401, 403) or str(error).startswith("Forbidden: "):
         return f"no permission to {'read' if done == 'read' else 'write'} it"
     lines = str(error).splitlines() or [""]
     # one that announces the next

@@ -18,8 +18,8 @@ from celadon.io.remote import (
     is_url,
     local_path,
     open_url,
-    put_file,
-    remove_url,
+    put_files,
+    remove_urls,
     shown_name,
     sizes_below,
 )
@@ -83,15 +83,20 @@ class RunFolder:
             for folder in (self.staging, self.staging / SHARDS, self.staging / REJECTS, self.lock.parent):
                 folder.mkdir(parents=True, exist_ok=True)
 
-    def publish(self, name: str) -> None:
-        """Put a finished file of the staging folder in its place."""
+    def stage_text(self, name: str, text: str) -> None:
+        """Write a file of the staging folder."""
+        atomic_write_text(str(self.staging / name), text)
+
+    def publish(self, *names: str) -> None:
+        """Put finished files of the staging folder in their place: one by one, or at once where there are commits."""
         if self.url:
-            put_file(self.staging / name, self.url + name)
-            (self.staging / name).unlink()
+            put_files([(self.staging / name, self.url + name) for name in names])
+            for name in names:
+                (self.staging / name).unlink()
 
     def write_text(self, name: str, text: str) -> None:
         """Write a file."""
-        atomic_write_text(str(self.staging / name), text)
+        self.stage_text(name, text)
         self.publish(name)
 
     def read(self, name: str) -> bytes | None:
@@ -150,13 +155,14 @@ class RunFolder:
                     found[path.relative_to(self.staging).as_posix()] = path.stat().st_size
         return found
 
-    def remove(self, name: str) -> None:
-        """Remove a file, if it is there."""
+    def remove(self, *names: str) -> None:
+        """Remove files, those that are there: one by one, or at once where there are commits."""
         if self.url:
-            remove_url(self.url + name)
+            remove_urls([self.url + name for name in names])
         else:
             with output_errors(self.name):
-                (self.staging / name).unlink(missing_ok=True)
+                for name in names:
+                    (self.staging / name).unlink(missing_ok=True)
 
     def sweep(self) -> None:
         """Remove what an earlier, dead driver and its workers left half done; the lock must be held."""

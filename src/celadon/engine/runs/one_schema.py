@@ -167,11 +167,11 @@ def _rewritten(
             recast_from={"columns": dict(outcome.columns), **outcome.files[name]},
         )
         # first, because it tells of both files
-        changed.write(folder)
+        note = changed.stage(folder)
         draft.commit(temporary)
     finally:
         draft.abort()
-    folder.publish(name)
+    folder.publish(note, name)
     return changed
 
 

@@ -7,7 +7,6 @@ import signal
 import sys
 import threading
 import time
-import traceback
 from collections import Counter, deque
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
@@ -22,7 +21,7 @@ from celadon.io.pieces import Piece
 if TYPE_CHECKING:
     from multiprocessing.context import SpawnProcess
 
-    from celadon.engine.runs.shards import OnDone, ShardOutcome, ShardScorer
+    from celadon.engine.runs.shards import OnDone, ShardOutcome
 
 MOST_TRIES = 3
 _PARENT_DEATH_SIGNAL = 1  # PR_SET_PDEATHSIG
@@ -80,8 +79,10 @@ def score_in_processes(order: RunOrder, pieces: Sequence[Piece], workers: int, o
 
 
 def _deadly(piece: Piece, how: str) -> CeladonError:
+    from celadon.engine.runs.shards import place_of
+
     return CeladonError(
-        f"{piece.name} from line {piece.first_line:,} on: its worker {how}, {MOST_TRIES} times; "
+        f"{place_of(piece)}: its worker {how}, {MOST_TRIES} times; "
         "where memory is short, take fewer --workers or smaller --batch-rows"
     )
 
@@ -151,17 +152,7 @@ def _work(pipe: Connection, order: RunOrder, driver: int) -> None:
     scorer = ShardScorer(order)
     with suppress(EOFError, OSError):
         while True:
-            pipe.send(outcome_of(scorer, pipe.recv()))
-
-
-def outcome_of(scorer: ShardScorer, piece: Piece) -> ShardOutcome:
-    """Score a piece; whatever goes wrong is told in the outcome."""
-    from celadon.engine.runs.shards import ShardOutcome
-
-    try:
-        return scorer(piece)
-    except Exception:  # noqa: BLE001  a fault of ours, or of a stranger's metric: it is to be seen, not tried again
-        return ShardOutcome(piece.index, error=traceback.format_exc(), exit_code=1)
+            pipe.send(scorer(pipe.recv()))
 
 
 def _die_with(driver: int) -> None:

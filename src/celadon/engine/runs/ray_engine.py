@@ -10,15 +10,15 @@ import signal
 import socket
 import threading
 import warnings
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 from celadon.core import CeladonError, MissingExtraError, UsageError
 from celadon.engine.runs.order import RunOrder
-from celadon.engine.runs.processes import outcome_of
 from celadon.engine.runs.resources import ONE_CORE, Resources
+from celadon.engine.runs.shards import ShardOutcome
 from celadon.io.pieces import Piece
 
 if TYPE_CHECKING:
@@ -27,8 +27,13 @@ if TYPE_CHECKING:
 # One piece that is scored and one that waits, so that no worker idles and none hoards.
 _PIECES_AT_A_WORKER = 2
 _ANSWER_SECONDS = 10
-# Of one worker in a run, by its own fault or that of its node.
+_LISTEN_SECONDS = 0.5
+# Of one worker in a run, by its own fault or that of its node; Ray Data would start it again for ever.
 MOST_DEATHS = 5
+_ADVICE = (
+    "whole shards stay, and the same command goes on; "
+    "where memory is short, take fewer --workers or smaller --batch-rows"
+)
 # Nothing is sent to anybody, the terminal is left to us, and workers are no guests; what the user has set stays.
 _SETTINGS = {
     "RAY_USAGE_STATS_ENABLED": "0",
@@ -80,11 +85,113 @@ def score_on_ray(
     ray = imported_ray()
     with _cluster(ray, address, workers and workers * int(needs.cpus)):
         most = _room(ray.cluster_resources(), needs)
+        size = min(workers or most, len(pieces))
+        listener = _Listener(ray, on_done)
         try:
-            for row in _scored(ray, order, pieces, workers or most, needs).iter_rows():
-                on_done(_outcome(row))
+            with listener:
+                _carry_out(ray, order, pieces, size, needs, listener.reports)
         except ray.exceptions.RayError as error:
-            raise _explained(error) from error
+            # a shard that cannot be made ends the job, and its own words come before those of Ray
+            raise listener.failure or _explained(error) from error
+    if listener.failure:
+        raise listener.failure
+
+
+def _carry_out(
+    ray: Any, order: RunOrder, pieces: Sequence[Piece], workers: int, needs: Resources, reports: Any
+) -> None:
+    """Read, score and write with Ray Data."""
+    from celadon.engine.runs.ray_data import PieceScorer, PiecesDatasource, ShardsDatasink
+
+    environment = {"env_vars": order.environment}
+    # With what scores, if that is cores only: Ray Data then has one actor do both, and no row goes from one process to
+    # another. A GPU is not to wait for a disk.
+    together = not needs.gpus
+    ray.data.read_datasource(
+        PiecesDatasource(order, pieces),
+        override_num_blocks=len(pieces),
+        num_cpus=needs.cpus if together else 0,
+        runtime_env=environment if together else None,
+    ).map_batches(
+        PieceScorer,
+        fn_constructor_args=(order, reports),
+        # a block, and that is a piece; with a GPU Ray Data wants a number
+        batch_size=None if together else 1,
+        batch_format="pandas",
+        compute=ray.data.ActorPoolStrategy(size=workers, max_tasks_in_flight_per_actor=_PIECES_AT_A_WORKER),
+        num_cpus=needs.cpus,
+        num_gpus=needs.gpus or None,
+        runtime_env=environment,
+    ).write_datasink(
+        ShardsDatasink(order.output, reports),
+        # to write is to wait for a disk or a server, and takes no core from those who score
+        ray_remote_args={"num_cpus": 0},
+        concurrency=workers,
+    )
+
+
+class _Listener:
+    """Hears of workers that begin and of finished shards while Ray Data is at work, which tells nothing before its end.
+
+    Attributes
+    ----------
+    reports
+        The queue that workers and writers put their word in.
+    failure
+        Why the run cannot go on.
+    """
+
+    def __init__(self, ray: Any, on_done: OnDone) -> None:
+        from ray.util.queue import Queue
+        from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
+
+        here = NodeAffinitySchedulingStrategy(ray.get_runtime_context().get_node_id(), soft=True)
+        self.reports = Queue(actor_options={"num_cpus": 0, "scheduling_strategy": here})
+        self.failure: BaseException | None = None
+        self._ray = ray
+        self._on_done = on_done
+        self._begun: Counter[str] = Counter()
+        self._done: set[int] = set()
+        self._at_end = threading.Event()
+        self._thread = threading.Thread(target=self._listen, daemon=True)
+
+    def __enter__(self) -> None:
+        self._thread.start()
+
+    def __exit__(self, *exception: object) -> None:
+        self._at_end.set()
+        self._thread.join()
+        self.reports.shutdown(force=True)
+
+    def _listen(self) -> None:
+        try:
+            while self._hear(wait=not self._at_end.is_set()):
+                pass
+        except self._ray.exceptions.RayError:
+            # the queue is gone, so that no shard can be told of: Ray Data will say so
+            return
+        except BaseException as error:  # noqa: BLE001  raised again where somebody waits for it
+            self.failure = error
+            # with nobody to tell, the next shard or the next worker ends the job
+            self.reports.shutdown(force=True)
+
+    def _hear(self, *, wait: bool) -> bool:
+        """Take one word; whether there may be more."""
+        from ray.util.queue import Empty
+
+        try:
+            said = json.loads(self.reports.get(block=wait, timeout=_LISTEN_SECONDS))
+        except Empty:
+            return wait
+        if isinstance(said, str):
+            self._begun[said] += 1
+            if self._begun[said] > MOST_DEATHS:
+                raise CeladonError(f"a Ray worker died {MOST_DEATHS} times; {_ADVICE}")
+        # a shard whose writer died at the very end is written twice
+        elif said["index"] not in self._done:
+            self._done.add(said["index"])
+            self._on_done(ShardOutcome.from_dict(said))
+        return True
 
 
 def _room(cluster: Mapping[str, float], needs: Resources) -> int:
@@ -170,62 +277,10 @@ def _no_words_from_below() -> Iterator[None]:
         os.close(kept)
 
 
-def _scored(ray: Any, order: RunOrder, pieces: Sequence[Piece], workers: int, needs: Resources) -> Any:
-    """The dataset of outcomes, one of each piece; nothing is done before it is gone through."""
-    with warnings.catch_warnings():
-        # of max_restarts, which has no other name as yet
-        warnings.simplefilter("ignore")
-        # a block a piece, because a block is told of when all of it is done
-        waiting = ray.data.from_items([{"piece": _packed(piece)} for piece in pieces], override_num_blocks=len(pieces))
-        return waiting.map_batches(
-            PieceScorer,
-            fn_constructor_args=(order,),
-            batch_size=1,
-            batch_format="numpy",
-            compute=ray.data.ActorPoolStrategy(
-                size=min(workers, len(pieces)), max_tasks_in_flight_per_actor=_PIECES_AT_A_WORKER
-            ),
-            num_cpus=needs.cpus,
-            num_gpus=needs.gpus or None,
-            runtime_env={"env_vars": order.environment},
-            max_restarts=MOST_DEATHS - 1,
-            # every attempt to reach a node that is gone counts as one, so it is deaths that are counted
-            max_task_retries=-1,
-        )
-
-
-class PieceScorer:
-    """What a Ray actor holds: a scorer of pieces, with its models."""
-
-    def __init__(self, order: RunOrder) -> None:
-        from celadon.engine.runs.shards import ShardScorer
-
-        self._scorer = ShardScorer(order)
-
-    def __call__(self, batch: dict[str, Any]) -> dict[str, list[str]]:
-        """Score the pieces of a batch and tell of each what came of it."""
-        pieces = [Piece(**json.loads(packed)) for packed in batch["piece"]]
-        return {"outcome": [json.dumps(outcome_of(self._scorer, piece).as_dict()) for piece in pieces]}
-
-
-def _packed(piece: Piece) -> str:
-    # not as_dict, which leaves out what an address needs to be read
-    return json.dumps(asdict(piece))
-
-
-def _outcome(row: dict[str, str]) -> Any:
-    from celadon.engine.runs.shards import ShardOutcome
-
-    return ShardOutcome.from_dict(json.loads(row["outcome"]))
-
-
 def _explained(error: Exception) -> CeladonError:
     if "No module named 'celadon'" in str(error):
         return CeladonError("a node of the Ray cluster has no celadon; install the same version on all of them")
-    return CeladonError(
-        f"a Ray worker could not be started, or died {MOST_DEATHS} times: {_first_line(error)}; whole shards stay, "
-        "and the same command goes on; where memory is short, take fewer --workers or smaller --batch-rows"
-    )
+    return CeladonError(f"the workers of Ray could not do it: {_first_line(error)}; {_ADVICE}")
 
 
 def _first_line(error: Exception) -> str:

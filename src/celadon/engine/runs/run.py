@@ -147,9 +147,8 @@ def _throw_away(folder: RunFolder) -> None:
     """Remove the shards of an earlier run, and the manifest last: without it they would be a stranger's files."""
     if Manifest.read(folder) is None:
         return
-    for pattern in (SUMMARY, f"{SHARDS}/part-*", f"{REJECTS}/part-*", "part-*.parquet", MANIFEST):
-        for name in folder.names(pattern):
-            folder.remove(name)
+    patterns = (SUMMARY, f"{SHARDS}/part-*", f"{REJECTS}/part-*", "part-*.parquet", MANIFEST)
+    folder.remove(*(name for pattern in patterns for name in folder.names(pattern)))
 
 
 class _Run:

@@ -5,12 +5,14 @@ from __future__ import annotations
 import hashlib
 import json
 import time
+import traceback
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import ExitStack
 from dataclasses import asdict, dataclass, field, replace
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, BinaryIO, Self
 
 import numpy as np
 
@@ -23,7 +25,7 @@ from celadon.engine.runs.folder import REJECTS, SHARDS, RunFolder, part_name
 from celadon.engine.runs.order import RunOrder
 from celadon.engine.runs.peak_memory import peak_memory_bytes
 from celadon.fitting import second_pass
-from celadon.io import Chunk, Rejects, Writer
+from celadon.io import BadRow, Chunk, Rejects, Writer
 from celadon.io.atomic import Draft, output_errors
 from celadon.io.parquet_writer import ParquetWriter
 from celadon.io.pieces import Piece, read_piece
@@ -95,9 +97,11 @@ class ShardOutcome:
         """Plain values."""
         return asdict(self)
 
-    def write(self, folder: RunFolder) -> None:
-        """Write the note of the shard."""
-        folder.write_text(f"{SHARDS}/{part_name(self.index)}.json", json.dumps(self.as_dict(), indent=1))
+    def stage(self, folder: RunFolder) -> str:
+        """Write the note of the shard into the folder's staging; return its name."""
+        name = f"{SHARDS}/{part_name(self.index)}.json"
+        folder.stage_text(name, json.dumps(self.as_dict(), indent=1))
+        return name
 
     def before_recast(self) -> Self:
         """Return what was known before the columns got other types."""
@@ -115,6 +119,31 @@ class ShardOutcome:
 OnDone = Callable[[ShardOutcome], None]
 """Told of each piece that is done; what it raises ends the run."""
 
+RowsOf = Callable[[Callable[[BadRow], None]], Iterable[Chunk]]
+"""Gives the rows of a piece, and the malformed ones to whom it is given."""
+
+
+def told(index: int, where: str, make: Callable[[], ShardOutcome]) -> ShardOutcome:
+    """Make a shard, or a part of it; whatever goes wrong is told in the outcome.
+
+    Parameters
+    ----------
+    index
+        The number of the piece.
+    where
+        The piece as messages name it.
+    make
+        Does the work.
+    """
+    try:
+        return make()
+    except CeladonError as error:
+        return ShardOutcome(index, error=str(error), exit_code=error.exit_code)
+    except MemoryError:
+        return ShardOutcome(index, error=f"{where}: not enough memory; take fewer --workers", exit_code=1)
+    except Exception:  # noqa: BLE001  a fault of ours, or of a stranger's metric: it is to be seen, not tried again
+        return ShardOutcome(index, error=traceback.format_exc(), exit_code=1)
+
 
 class ShardScorer:
     """Scores pieces one after another; metrics and their models are loaded with the first and stay.
@@ -127,69 +156,73 @@ class ShardScorer:
 
     def __init__(self, order: RunOrder) -> None:
         self.order = order
-        self._folder = RunFolder(order.output)
         self._loaded: LoadedOrder | None = None
         self._cache: ScoreCache | None = None
 
     def __call__(self, piece: Piece) -> ShardOutcome:
-        """Make the shard of a piece; what the user can mend is told in the outcome."""
-        started = time.perf_counter()
-        try:
-            if self._loaded is None:
-                self._loaded = LoadedOrder(self.order)
-                self._cache = self.order.cache.open() if self.order.cache else None
-            return self._shard(piece, self._loaded, started)
-        except CeladonError as error:
-            return ShardOutcome(piece.index, error=str(error), exit_code=error.exit_code)
-        except MemoryError:
-            where = f"{piece.name} from line {piece.first_line:,} on"
-            return ShardOutcome(piece.index, error=f"{where}: not enough memory; take fewer --workers", exit_code=1)
+        """Read a piece and write its shard into the run's folder; what the user can mend is told in the outcome."""
 
-    def _shard(self, piece: Piece, loaded: LoadedOrder, started: float) -> ShardOutcome:
-        order, folder, name = self.order, self._folder, part_name(piece.index)
+        def made() -> ShardOutcome:
+            folder = RunFolder(self.order.output)
+            return published(folder, self.made(piece, partial(rows_of, piece, self.order), folder.staging))
+
+        return told(piece.index, place_of(piece), made)
+
+    def made(self, piece: Piece, rows: RowsOf, staging: Path, seconds: float = 0.0) -> ShardOutcome:
+        """Write the files of a piece's shard into a folder, under the names that they have in that of the run.
+
+        Parameters
+        ----------
+        piece, rows
+            The piece and its rows.
+        staging
+            The folder.
+        seconds
+            What it took to read the rows, where they are read already.
+        """
+        started = time.perf_counter() - seconds
+        if self._loaded is None:
+            self._loaded = LoadedOrder(self.order)
+            self._cache = self.order.cache.open() if self.order.cache else None
+        order, loaded, name = self.order, self._loaded, part_name(piece.index)
         before = (self._cache.hits, self._cache.misses) if self._cache else (0, 0)
         with ExitStack() as stack:
             rejected = f"{REJECTS}/{name}.jsonl"
-            rejects = stack.enter_context(Rejects(str(folder.staging / rejected))) if order.skip_bad else None
+            rejects = stack.enter_context(Rejects(str(staging / rejected))) if order.skip_bad else None
             faults = Faults(rejects)
-            writer = ParquetWriter(str(folder.staging / f"{name}.parquet"), score_columns(loaded.metrics))
+            writer = ParquetWriter(str(staging / f"{name}.parquet"), score_columns(loaded.metrics))
             # nothing is in its place unless it is put there below
             stack.callback(writer.abort)
             summarizer = Summarizer(loaded.metrics, order.resamples, order.seed, piece.first_row)
-            rows = self._score(loaded, loaded.chunks(piece, faults), writer, summarizer)
+            count = self._score(loaded, loaded.usable(rows(faults.add), faults), writer, summarizer)
             if faults.fatal:
                 return ShardOutcome(piece.index, 0, faults.count, bad=tuple(map(str, faults.first)))
             written = []
-            if rows:
+            if count:
                 writer.commit()
                 written.append(f"{name}.parquet")
-            _save_arrays(folder.staging / SHARDS / f"{name}.npz", summarizer.state())
+            save_file(staging / SHARDS / f"{name}.npz", _arrays_into(summarizer.state()))
             written.append(f"{SHARDS}/{name}.npz")
             if rejects is not None:
                 rejects.commit()
             if faults.count:
                 written.append(rejected)
         after = (self._cache.hits, self._cache.misses) if self._cache else (0, 0)
-        files = {each: file_facts(folder.staging / each) for each in written}
-        outcome = ShardOutcome(
+        files = {each: file_facts(staging / each) for each in written}
+        return ShardOutcome(
             index=piece.index,
-            rows_scored=rows,
+            rows_scored=count,
             rows_rejected=faults.count,
             seconds=round(time.perf_counter() - started, 4),
             peak_memory_bytes=peak_memory_bytes(),
             cache_hits=after[0] - before[0],
             cache_misses=after[1] - before[1],
-            sha256=files[f"{name}.parquet"]["sha256"] if rows else "",
+            sha256=files[f"{name}.parquet"]["sha256"] if count else "",
             files=files,
-            columns=_columns(folder.staging / f"{name}.parquet", writer.json_columns) if rows else {},
+            columns=_columns(staging / f"{name}.parquet", writer.json_columns) if count else {},
             renamed=writer.renamed,
             finished=datetime.now(UTC).isoformat(timespec="seconds"),
         )
-        for each in written:
-            folder.publish(each)
-        # last, because a shard without it is none
-        outcome.write(folder)
-        return outcome
 
     def _score(self, loaded: LoadedOrder, chunks: Iterable[Chunk], writer: Writer, summarizer: Summarizer) -> int:
         """Hand the scores of all chunks on; tell how many rows these were."""
@@ -225,30 +258,51 @@ class LoadedOrder:
 
     def chunks(self, piece: Piece, faults: Faults) -> Iterator[Chunk]:
         """Read the rows of a piece that can be scored; after a fatal fault none, but all are looked at."""
-        order = self._order
-        named = self.metrics if order.named else None
-        rows = read_piece(
-            piece,
-            order.fields,
-            chunk_rows=order.batch_rows,
-            max_text_chars=order.max_text_chars,
-            on_bad=faults.add,
-        )
-        for chunk in rows:
+        return self.usable(rows_of(piece, self._order, faults.add), faults)
+
+    def usable(self, chunks: Iterable[Chunk], faults: Faults) -> Iterator[Chunk]:
+        """Go through rows that are being read, as :meth:`chunks` does."""
+        named = self.metrics if self._order.named else None
+        for chunk in chunks:
             usable = with_trees(usable_rows(chunk, named, faults), self.trees)
             if len(usable) and not faults.fatal:
                 yield usable
 
 
-def _save_arrays(path: Path, arrays: Mapping[str, np.ndarray[Any, Any]]) -> None:
+def rows_of(piece: Piece, order: RunOrder, on_bad: Callable[[BadRow], None]) -> Iterator[Chunk]:
+    """Read the rows of a piece as an order says."""
+    return read_piece(
+        piece, order.fields, chunk_rows=order.batch_rows, max_text_chars=order.max_text_chars, on_bad=on_bad
+    )
+
+
+def place_of(piece: Piece) -> str:
+    """Return a piece as messages name it."""
+    return f"{piece.name} from line {piece.first_line:,} on"
+
+
+def published(folder: RunFolder, outcome: ShardOutcome) -> ShardOutcome:
+    """Put the files of a shard that was made from the folder's staging in their place, with its note."""
+    if outcome.is_whole:
+        # the note last, because a shard without it is none
+        folder.publish(*outcome.files, outcome.stage(folder))
+    return outcome
+
+
+def save_file(path: Path, write: Callable[[BinaryIO], object]) -> None:
+    """Write a file that appears whole or not at all."""
     draft = Draft(str(path))
     try:
         temporary, file = draft.open()
         with output_errors(str(path)):
-            np.savez_compressed(file, **arrays)  # type: ignore[arg-type]  # none is called allow_pickle
+            write(file)
         draft.commit(temporary)
     finally:
         draft.abort()
+
+
+def _arrays_into(arrays: Mapping[str, np.ndarray[Any, Any]]) -> Callable[[BinaryIO], object]:
+    return lambda file: np.savez_compressed(file, **arrays)  # type: ignore[arg-type]  # none is called allow_pickle
 
 
 def file_facts(path: Path) -> dict[str, Any]:
