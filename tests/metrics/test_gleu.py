@@ -15,7 +15,7 @@ from lxml import html as lxml_html
 
 from celadon.batch import Batch
 from celadon.cli import main
-from celadon.core import CeladonError, InputError, Metric, MetricScores, Sample
+from celadon.core import CeladonError, InputError, Metric, MetricScores, Sample, UsageError
 from celadon.metrics import gleu_weights
 from celadon.metrics.gleu import Gleu, GleuPlus
 from celadon.metrics.gleu_evidence import GleuEvidence
@@ -28,12 +28,14 @@ from celadon.parsing.loading import _opened, forget, open_parser, parser, share_
 from celadon.text.penn_words import penn_words
 from celadon.train.gleu import BAD, GOOD
 from tests.conftest import missing_part
+from tests.contract.test_laws import check_shape, same
 from tests.parsing.small_dependencies import Remembering, make_dependencies, share_parsers
 from tests.report.news import report
 
 REAL = "The committee approved the new budget after a long debate."
 SCRAMBLED = "Debate the long a budget after new the approved committee."
 FAULTY = "He go to school every day."
+PAPER = Gleu(variant="paper")
 
 
 @pytest.fixture(scope="module")
@@ -59,11 +61,12 @@ def scored(metric: Metric, *texts: str) -> MetricScores:
 
 @pytest.mark.usefixtures("parsers")
 class TestWithParsers:
-    @pytest.mark.parametrize("metric", [Gleu(), GleuPlus()], ids=["gleu", "gleu_plus"])
+    @pytest.mark.parametrize("metric", [Gleu(), PAPER, GleuPlus()], ids=["gleu", "paper", "gleu_plus"])
     def test_a_sentence_is_above_its_scramble_and_the_parts_add_up(self, metric: Gleu | GleuPlus) -> None:
         found = scored(metric, REAL, SCRAMBLED, f"{REAL} {SCRAMBLED}")
         assert found.values[0] > found.values[1]
-        added = sum(found.parts[f"from_{name}"] for name in FEATURES_OF[metric.info.name])
+        assert tuple(found.parts) == metric.info.parts
+        added = sum(found.parts[f"from_{name}"] for name in FEATURES_OF[metric.kind])
         np.testing.assert_allclose(metric.used_weights().bias + added, found.values)
         assert found.values[2] == pytest.approx((found.values[0] + found.values[1]) / 2)
         assert found.parts["worst"][2] == pytest.approx(found.values[1])
@@ -91,6 +94,47 @@ class TestWithParsers:
             **alike,
         }
         assert {name: float(plus.parts[name][0]) for name in wanted} == pytest.approx(wanted)
+
+    def test_the_papers_form_has_its_four_features_and_no_other(self) -> None:
+        found, terms = scored(PAPER, SCRAMBLED), weights_of("gleu[variant=paper]").terms
+        chart, link, dependency = (parser(name).parse([SCRAMBLED])[0] for name in ("chart", "link-grammar", "spacy-sm"))
+        # the most negative log-probability of a sentence of these many words, at training's lowest per word
+        lowest = terms["logprob"].normaliser * len(chart.words)
+        wanted = {
+            "logprob": 1 - chart.logprob / lowest,
+            "fragments": dependency.fragments / terms["fragments"].normaliser,
+            "nulls": link.null_count / link.length,
+            "invalid": (link.examined - link.valid) / link.examined,
+        }
+        shown = [name for name in found.parts if name not in ("sentences", "worst") and not name.startswith("from_")]
+        assert {name: float(found.parts[name][0]) for name in shown} == pytest.approx(wanted)
+        value = PAPER.used_weights().bias + sum(
+            terms[name].weight * (wanted[name] - terms[name].centre) for name in terms
+        )
+        assert found.values[0] == pytest.approx(value)
+
+    def test_the_papers_form_keeps_the_laws_and_tells_itself(self, capsys: pytest.CaptureFixture[str]) -> None:
+        texts = [f"{REAL} {SCRAMBLED}", "今天天气很好我们一起去散步吧。", SCRAMBLED, "", REAL]
+        whole = scored(PAPER, *texts)
+        check_shape(PAPER, whole, len(texts))
+        assert whole.reasons.keys() == {1, 3}
+        assert scored(PAPER, *texts).values.tobytes() == whole.values.tobytes()
+        same(whole, scored(PAPER, *texts[::-1]), range(len(texts))[::-1])
+        for row, text in enumerate(texts):
+            same(whole, scored(PAPER, text), [row])
+        told = PAPER.signature.split("|")
+        assert told[0] == "gleu"
+        assert {"variant:paper", f"weights:{PAPER.used_weights().digest[:8]}"} <= set(told)
+        assert load(PAPER.spec) == PAPER
+        shown, plain = PAPER.evidence(Sample(texts[0])), Gleu().evidence(Sample(texts[0]))
+        assert shown is not None
+        assert plain is not None
+        assert shown.values == pytest.approx([whole.values[4], whole.values[2]])
+        assert (shown.text_spans, shown.trees) == (plain.text_spans, plain.trees)
+        assert main(["explain", "-m", "gleu[variant=paper]", texts[0]]) == 0
+        lines = capsys.readouterr().out
+        assert lines.startswith(f"gleu[variant=paper]: {whole.values[0]:.4f}")
+        assert "certainty" not in lines
 
     def test_a_word_on_its_own_is_no_certainty(self) -> None:
         alone, more = scored(Gleu(), "Budget", REAL).parts["certainty"]
@@ -247,12 +291,21 @@ def test_without_the_checker_gleu_plus_is_as_it_was_and_its_option_names_what_is
     assert told == ["celadon: lingotweaker is not installed; install it with: celadon install rules"]
 
 
-def test_weights_with_rules_and_without_are_not_mixed_up() -> None:
+def test_a_form_that_there_is_not_is_told() -> None:
+    with pytest.raises(UsageError, match="variant must be structure or paper, not 'other'"):
+        load("gleu[variant=other]")
+
+
+def test_weights_of_one_form_are_not_taken_for_another() -> None:
     folder = Path(gleu_weights.__file__).parent
     with pytest.raises(InputError, match=r"of 'gleu_plus', not of gleu_plus\[rules=true\]"):
         GleuPlus(weights=str(folder / "gleu_plus.json"), rules=True)
     with pytest.raises(InputError, match=r"of 'gleu_plus\[rules=true\]', not of gleu_plus"):
         GleuPlus(weights=str(folder / "gleu_plus_rules.json"))
+    with pytest.raises(InputError, match=r"of 'gleu\[variant=paper\]', not of gleu"):
+        Gleu(weights=str(folder / "gleu_paper.json"))
+    with pytest.raises(InputError, match=r"of 'gleu', not of gleu\[variant=paper\]"):
+        Gleu(weights=str(folder / "gleu.json"), variant="paper")
 
 
 def test_the_score_is_the_side_of_the_hyperplane() -> None:

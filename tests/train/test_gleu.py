@@ -26,6 +26,7 @@ SUBJECTS = ("The committee", "My sister", "A small boat", "The old train", "Our 
 VERBS = ("found", "sold", "painted", "lost", "wanted", "saw")
 OBJECTS = ("the green house", "a new bridge", "the last letter", "some fresh bread", "two long books", "the big dog")
 CORPUS = [f"{s} {v} {o} ." for s in SUBJECTS for v in VERBS for o in OBJECTS]
+PAPER_PLUS = {"metric": "gleu_plus", "variant": "paper"}
 
 
 def test_the_hyperplane_has_the_least_loss() -> None:
@@ -108,7 +109,9 @@ def test_a_fault_never_speaks_for_a_sentence() -> None:
     assert turned.terms["repeated"].weight < 0
 
 
-@pytest.mark.parametrize("change", [{"metric": "bleu"}, {"count": 1}, {"held_out": 0}, {"rules": True}])
+@pytest.mark.parametrize(
+    "change", [{"metric": "bleu"}, {"count": 1}, {"held_out": 0}, {"rules": True}, {"variant": "other"}, PAPER_PLUS]
+)
 def test_a_recipe_that_cannot_be_is_told(change: dict[str, object]) -> None:
     with pytest.raises(UsageError):
         GleuRecipe(**change)  # type: ignore[arg-type]
@@ -141,8 +144,19 @@ def test_the_command_writes_weights_that_the_metric_takes(run: Callable[..., Pat
     assert set(written["features"]) == set(FEATURES_OF["gleu"])
     assert 0 <= written["figures"]["accuracy"] <= 1
     assert "--rules" not in written["made_by"]
+    assert "--variant" not in written["made_by"]
     assert run().read_bytes() == first
     scores = Gleu(weights=str(output)).score(Batch([Sample("My sister found a new bridge.")]))
+    assert np.isfinite(scores.values[0])
+
+    of_paper = json.loads(run("--variant", "paper").read_text())
+    assert list(of_paper["features"]) == ["logprob", "fragments", "nulls", "invalid"]
+    assert (of_paper["metric"], of_paper["damaged"]) == ("gleu[variant=paper]", {})
+    assert of_paper["made_by"] == f"{written['made_by']} --variant paper"
+    # of the same sentences
+    assert of_paper["sentences"] == written["sentences"]
+    assert of_paper["features"]["invalid"]["centre"] == written["features"]["invalid"]["centre"]
+    scores = Gleu(weights=str(output), variant="paper").score(Batch([Sample("My sister found a new bridge.")]))
     assert np.isfinite(scores.values[0])
 
 

@@ -28,7 +28,18 @@ from celadon.metrics.gleu_features import (
     parser_features,
     rule_features,
 )
-from celadon.metrics.gleu_weights import FEATURES_OF, GLEU, GLEU_PLUS, GLEU_PLUS_RULES, GleuWeights, weights_of
+from celadon.metrics.gleu_weights import (
+    FEATURES_OF,
+    GLEU,
+    GLEU_PAPER,
+    GLEU_PLUS,
+    GLEU_PLUS_RULES,
+    PAPER,
+    STRUCTURE,
+    GleuWeights,
+    check_variant,
+    weights_of,
+)
 from celadon.metrics.gruen.models import model_names
 from celadon.metrics.per_text import least, means
 from celadon.parsing.loading import CHART, DEPENDENCY, LINK, RULES, parser
@@ -55,6 +66,9 @@ class ParserMetric(Metric):
 
     def __post_init__(self) -> None:
         self.used_weights()
+        if self.kind != self.info.name:
+            # the object's own info stands before the class's, which has the parts of the default form
+            object.__setattr__(self, "info", dataclasses.replace(self.info, parts=_parts(self.kind)))
 
     @abstractmethod
     def features(self, batch: Batch, *, recent: bool = False) -> SentenceFeatures:
@@ -99,16 +113,36 @@ class ParserMetric(Metric):
 
 @dataclass(frozen=True)
 class Gleu(ParserMetric):
-    """The paper's features, and the dependency parser's certainty; the log-probability is against a chain of tags."""
+    """Fluency by three parsers.
+
+    Parameters
+    ----------
+    weights
+        A file that ``celadon train gleu`` made, of the same variant; by default the weights that come with the package.
+    variant
+        ``structure``: the tree's log-probability is against that of a chain of tags, the dependency parser's certainty
+        stands beside its fragments, and words left out count by their square root. ``paper``: log-probability,
+        fragments, words left out and invalid linkages, as the paper has them, and nothing else.
+    """
+
+    variant: str = STRUCTURE
 
     info: ClassVar[MetricInfo] = MetricInfo(
         name=GLEU,
         meaning="fluency by three parsers (Mutton et al. 2007); neither the GLEU of error correction nor Google's",
-        reading=_READING,
+        reading=f"{_READING}; with variant=paper by the paper's own four features",
         low=-math.inf,
         high=math.inf,
         parts=_parts(GLEU),
     )
+
+    def __post_init__(self) -> None:
+        check_variant(self.variant)
+        super().__post_init__()
+
+    @property
+    def kind(self) -> str:
+        return GLEU_PAPER if self.variant == PAPER else GLEU
 
     def features(self, batch: Batch, *, recent: bool = False) -> SentenceFeatures:
         """Return what the parsers tell."""
@@ -124,7 +158,7 @@ class GleuPlus(ParserMetric):
     weights
         A file that ``celadon train gleu --metric gleu_plus`` made; by default the weights that come with the package.
     rules
-        Whether the matches of a rule checker count too (extra parse). Weights are trained with them or without.
+        Whether the matches of a rule checker count too (extra rules). Weights are trained with them or without.
     """
 
     rules: bool = False
@@ -137,12 +171,6 @@ class GleuPlus(ParserMetric):
         high=math.inf,
         parts=_parts(GLEU_PLUS),
     )
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        if self.rules:
-            # the object's own info stands before the class's, which has no parts of the rules
-            object.__setattr__(self, "info", dataclasses.replace(self.info, parts=_parts(GLEU_PLUS_RULES)))
 
     @property
     def kind(self) -> str:

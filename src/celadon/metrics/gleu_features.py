@@ -17,6 +17,7 @@ from celadon.text.repetition import NORMALISATION, longest_loop
 from celadon.text.words import located_words
 
 STRUCTURE_FEATURES = ("structure", "fragments", "certainty", "unused", "invalid")
+PAPER_FEATURES = ("logprob", "fragments", "nulls", "invalid")
 PARSER_FEATURES = ("logprob", "fragments", "confidence", "nulls", "invalid")
 FURTHER_FEATURES = ("disjuncts", "slor", "acceptability", "unknown", "repeated")
 RULE_FEATURES = ("rules",)

@@ -9,18 +9,35 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from celadon.core import FloatArray, InputError
+from celadon.core import FloatArray, InputError, UsageError
 from celadon.io.json_file import number_of, read_json_object
-from celadon.metrics.gleu_features import FURTHER_FEATURES, PARSER_FEATURES, RULE_FEATURES, STRUCTURE_FEATURES
+from celadon.metrics.gleu_features import (
+    FURTHER_FEATURES,
+    PAPER_FEATURES,
+    PARSER_FEATURES,
+    RULE_FEATURES,
+    STRUCTURE_FEATURES,
+)
 
 FORMAT = "celadon-gleu/1"
-GLEU, GLEU_PLUS, GLEU_PLUS_RULES = "gleu", "gleu_plus", "gleu_plus[rules=true]"
+STRUCTURE, PAPER = "structure", "paper"
+VARIANTS = (STRUCTURE, PAPER)
+"""The forms of `gleu`: the tree against a chain of tags, or the paper's own four features."""
+
+GLEU, GLEU_PAPER = "gleu", "gleu[variant=paper]"
+GLEU_PLUS, GLEU_PLUS_RULES = "gleu_plus", "gleu_plus[rules=true]"
 FEATURES_OF: Mapping[str, tuple[str, ...]] = {
     GLEU: STRUCTURE_FEATURES,
+    GLEU_PAPER: PAPER_FEATURES,
     GLEU_PLUS: (*PARSER_FEATURES, *FURTHER_FEATURES),
     GLEU_PLUS_RULES: (*PARSER_FEATURES, *FURTHER_FEATURES, *RULE_FEATURES),
 }
-_FILES = {GLEU: "gleu.json", GLEU_PLUS: "gleu_plus.json", GLEU_PLUS_RULES: "gleu_plus_rules.json"}
+_FILES = {
+    GLEU: "gleu.json",
+    GLEU_PAPER: "gleu_paper.json",
+    GLEU_PLUS: "gleu_plus.json",
+    GLEU_PLUS_RULES: "gleu_plus_rules.json",
+}
 
 FALLING = frozenset({"logprob", "confidence"})
 """Logarithms of probabilities: as a share of the lowest one that training saw, taken from 1, so that more is better."""
@@ -68,6 +85,12 @@ class GleuWeights:
 def normalised(name: str, values: FloatArray, normaliser: float) -> FloatArray:
     """A feature as it is weighed."""
     return 1 - values / normaliser if name in FALLING else values / normaliser
+
+
+def check_variant(variant: str) -> None:
+    """Refuse a form of `gleu` that there is not."""
+    if variant not in VARIANTS:
+        raise UsageError(f"{GLEU}: variant must be {' or '.join(VARIANTS)}, not {variant!r}")
 
 
 def weights_of(metric: str, path: str = "") -> GleuWeights:

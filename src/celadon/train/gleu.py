@@ -19,10 +19,14 @@ from celadon.metrics.gleu_weights import (
     FEATURES_OF,
     FORMAT,
     GLEU,
+    GLEU_PAPER,
     GLEU_PLUS,
     GLEU_PLUS_RULES,
+    PAPER,
+    STRUCTURE,
     GleuWeights,
     Term,
+    check_variant,
     normalised,
 )
 from celadon.synth.glue import glued_sentences
@@ -50,6 +54,7 @@ would, it is 0. Of invalid linkages the paper has no strong intuition."""
 
 _FEATURES: Mapping[str, Callable[[Batch], SentenceFeatures]] = {
     GLEU: parser_features,
+    GLEU_PAPER: parser_features,
     GLEU_PLUS: all_features,
     GLEU_PLUS_RULES: rule_features,
 }
@@ -76,6 +81,8 @@ class GleuRecipe:
         For all that is drawn.
     rules
         Whether `gleu_plus` asks the rule checker too.
+    variant
+        The form of `gleu`: ``structure``, or ``paper`` for the four features of the paper.
     """
 
     metric: str = GLEU
@@ -84,18 +91,24 @@ class GleuRecipe:
     held_out: int = 150
     seed: int = 0
     rules: bool = False
+    variant: str = STRUCTURE
 
     def __post_init__(self) -> None:
         if self.metric not in DAMAGED:
             raise UsageError(f"unknown metric {self.metric!r}; known: {', '.join(DAMAGED)}")
         if self.rules and self.metric != GLEU_PLUS:
             raise UsageError(f"the rule checker is for {GLEU_PLUS}, not for {self.metric}")
+        check_variant(self.variant)
+        if self.variant != STRUCTURE and self.metric != GLEU:
+            raise UsageError(f"the variant {self.variant} is for {GLEU}, not for {self.metric}")
         if self.count < _FOLDS or self.held_out < 1:
             raise UsageError(f"at least {_FOLDS} sentences of each kind must be trained on, and 1 kept apart")
 
     @property
     def kind(self) -> str:
         """The metric that the weights are for."""
+        if self.variant == PAPER:
+            return GLEU_PAPER
         return GLEU_PLUS_RULES if self.rules else self.metric
 
 

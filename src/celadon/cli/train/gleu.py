@@ -22,6 +22,7 @@ them; for gleu_plus half of the others are real sentences damaged on purpose. Th
 example:
   celadon train gleu corpus.txt.xz --output mine.json
   celadon score new.jsonl --metric 'gleu[weights=mine.json]'
+  celadon train gleu corpus.txt.xz --variant paper --output mine-paper.json
 """
 
 
@@ -37,6 +38,9 @@ def add_parser(kinds: Any) -> None:
     command.add_argument("corpus", nargs="+", metavar="CORPUS", help="text files, a paragraph a line, also .xz and .gz")
     command.add_argument("--output", required=True, metavar="FILE", help="where the weights are to be, .json")
     command.add_argument("--metric", default="gleu", metavar="NAME", help="gleu or gleu_plus (default: gleu)")
+    command.add_argument(
+        "--variant", default="structure", metavar="NAME", help="of gleu: structure or paper (default: structure)"
+    )
     command.add_argument("--length", type=int, default=24, metavar="N", help="tokens of a sentence (default: 24)")
     command.add_argument("--count", type=int, default=1_000, metavar="N", help="sentences of each kind (default: 1000)")
     command.add_argument(
@@ -83,5 +87,6 @@ def _command(arguments: argparse.Namespace) -> str:
     """The command that makes these weights, with files by their names."""
     given = [*file_names(arguments.corpus), "--output", Path(arguments.output).name]
     given += given_options(arguments, ("metric", "length", "count", "held_out", "tokens", "seed"))
+    given += given_options(arguments, ("variant",)) if arguments.variant != "structure" else []
     given += ["--rules"] if arguments.rules else []
     return shlex.join(["celadon", "train", "gleu", *given])
