@@ -17,6 +17,7 @@ import pytest
 from celadon.core import CeladonError, MissingExtraError, UsageError
 from celadon.engine.faults import BadRowsError
 from celadon.engine.local import Job
+from celadon.engine.runs import ray_engine
 from celadon.engine.runs.ray_engine import score_on_ray
 from celadon.engine.runs.resources import Resources
 from celadon.engine.runs.run import RunSettings, start_run
@@ -147,6 +148,18 @@ def test_a_worker_gets_what_it_needs_and_what_cannot_be_is_given_up(
 
     assert not ray.is_initialized()
     assert signal.getsignal(signal.SIGTERM) is handler
+
+
+def test_who_listens_is_where_the_driver_is(nodes: Nodes) -> None:
+    """So that the death of another node does not end the run, not even before the first shard."""
+    ray = ray_engine.imported_ray()
+    with ray_engine._cluster(ray, nodes.address, None):
+        listeners = [ray_engine._Listener(ray, pytest.fail) for _ in range(5)]
+        places = [
+            listener.reports.actor.__ray_call__.remote(lambda _: ray.get_runtime_context().get_node_id())
+            for listener in listeners
+        ]
+        assert set(ray.get(places)) == {ray.get_runtime_context().get_node_id()}
 
 
 def whole(out: Path) -> dict[str, int]:

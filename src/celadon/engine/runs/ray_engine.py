@@ -145,7 +145,8 @@ class _Listener:
         from ray.util.queue import Queue
         from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
 
-        here = NodeAffinitySchedulingStrategy(ray.get_runtime_context().get_node_id(), soft=True)
+        # Where no other node's death ends it. Asked softly, Ray puts what needs no core anywhere.
+        here = NodeAffinitySchedulingStrategy(ray.get_runtime_context().get_node_id(), soft=False)
         self.reports = Queue(actor_options={"num_cpus": 0, "scheduling_strategy": here})
         self.failure: BaseException | None = None
         self._ray = ray
