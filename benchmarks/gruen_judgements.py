@@ -47,13 +47,13 @@ def columns(samples: list[celadon.Sample], tier: str) -> dict[str, FloatArray]:
         found[metric] = np.asarray(scores[metric + option])
         for aspect in ASPECTS:
             found[f"{metric}.{aspect}"] = np.asarray(scores[f"{metric}{option}.{aspect}"])
-    powers = weights_of(tier).overall
+    weights = weights_of(tier)
     for many in range(1, len(ASPECTS)):
         chosen = ASPECTS[:many]
         letters = "".join(aspect[0].upper() for aspect in chosen)
         added = sum(getattr(WEIGHTS, aspect) * found[f"gruen.{aspect}"] for aspect in chosen)
         found[f"gruen {letters}"] = np.clip(added, 0, 1)
-        found[f"celadon {letters}"] = np.prod([found[f"celadon.{a}"] ** powers[a] for a in chosen], axis=0)
+        found[f"celadon {letters}"] = weights.score({aspect: found[f"celadon.{aspect}"] for aspect in chosen})
     return found
 
 

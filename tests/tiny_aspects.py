@@ -17,7 +17,13 @@ from celadon.metrics.reading.features import TEXT_FEATURES, ReadingModels
 from tests.tiny_encoder import make_encoder
 from tests.tiny_models import make_bigrams
 
-POWERS = {"grammaticality": 1.0, "redundancy": 0.5, "focus": 0.25, "coherence": 0.75}
+STANDINGS = {
+    "grammaticality": {"usual": 1.0, "spread": 0.5, "weight": 0.3},
+    "redundancy": {"usual": 2.0, "spread": 1.0, "weight": 0.5},
+    "focus": {"usual": 0.0, "spread": 2.0, "weight": 0.25},
+    "coherence": {"usual": -1.0, "spread": 1.5, "weight": 0.75},
+}
+"""How the aspects make the score: all of them, and each in its own way."""
 
 
 def make_weights(path: Path) -> Path:
@@ -31,7 +37,7 @@ def make_weights(path: Path) -> Path:
         "aspects": aspects,
         "worst": 0.3,
         "usual": dict.fromkeys(TEXT_FEATURES, 0.5),
-        "overall": POWERS,
+        "overall": STANDINGS,
         "weak": 0.3,
     }
     path.write_text(json.dumps(content), encoding="utf-8")

@@ -8,12 +8,13 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from scipy.special import expit
 
 import celadon
 from celadon.batch import Batch
 from celadon.core import InputError, Sample, UsageError
 from celadon.metrics.reading.judgement import judge
-from celadon.metrics.reading.weights import ASPECTS, FEATURES, read_weights, weights_of
+from celadon.metrics.reading.weights import ASPECTS, FEATURES, Standing, read_weights, weights_of
 from celadon.metrics.registry import load
 from tests.conftest import builtin_is_there, missing_part
 
@@ -67,16 +68,28 @@ def test_the_paper_s_own_list_of_what_gruen_cannot_see() -> None:
     assert all(bad < good for bad, good in zip(values(looped), values(plain), strict=True))
 
 
-def test_the_score_is_the_product_of_the_aspects_as_the_file_says() -> None:
+def test_the_score_is_what_the_aspects_leave_as_the_file_says() -> None:
     texts = [SOUND, *(text for damaged in DAMAGED.values() for text in damaged), SENTENCES[0]]
     scores = celadon.score(texts, metrics=["celadon", *(f"celadon.{aspect}" for aspect in ASPECTS)])
-    powers = json.loads(Path(celadon.__file__).with_name("metrics").joinpath("reading/builtin.json").read_text())
+    content = json.loads(Path(celadon.__file__).with_name("metrics").joinpath("reading/builtin.json").read_text())
     expected = np.ones(len(texts))
     for aspect in ASPECTS:
         column = np.asarray(scores[f"celadon.{aspect}"])
         assert ((column > 0) & (column < 1)).all()
-        expected *= column ** powers["overall"][aspect]
-    np.testing.assert_allclose(np.asarray(scores["celadon"]), expected, rtol=1e-12)
+        standing = content["overall"][aspect]
+        for row, value in enumerate(column):
+            below = (standing["usual"] - math.log(value / (1 - value))) / standing["spread"]
+            expected[row] /= math.sqrt(1 + math.exp(2 * below)) ** standing["weight"]
+    np.testing.assert_allclose(np.asarray(scores["celadon"]), expected, rtol=1e-9)
+
+
+def test_what_is_better_than_usual_gains_next_to_nothing() -> None:
+    standing = Standing(usual=2.0, spread=0.5, weight=1.0)
+    usual, better, best, worse = standing.shortfall(np.array([expit(2), expit(3), 1.0, expit(1)])).tolist()
+    assert usual > better > best >= 0
+    assert usual - best < 0.5
+    # a straight line below it: two spreads are two
+    assert worse == pytest.approx(2, abs=0.01)
 
 
 def test_grammaticality_is_worked_out_by_hand() -> None:
@@ -108,7 +121,7 @@ def test_evidence_shows_where() -> None:
 def test_own_weights(tmp_path: Path) -> None:
     shipped = Path(celadon.__file__).with_name("metrics") / "reading" / "builtin.json"
     content = json.loads(shipped.read_text())
-    content["overall"] = dict.fromkeys(ASPECTS, 0.0)
+    content["overall"] = {aspect: {"usual": 1.0, "spread": 1.0, "weight": 0.0} for aspect in ASPECTS}
     mine = tmp_path / "mine.json"
     mine.write_text(json.dumps(content))
     assert values([SOUND], f"celadon[weights={mine}]") == [1.0]
@@ -118,10 +131,12 @@ def test_own_weights(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("change", "told"),
     [
-        ({"format": "other"}, "celadon-reading/1"),
+        ({"format": "other"}, "celadon-reading/2"),
         ({"aspects": {}}, r"no object aspects\.grammaticality"),
         ({"worst": "half"}, "worst must be a number"),
         ({"usual": None}, "no object usual"),
+        ({"overall": dict.fromkeys(ASPECTS, 0.5)}, r"no object overall\.grammaticality"),
+        ({"overall": {each: {"usual": 1, "spread": 0, "weight": 1} for each in ASPECTS}}, "spread must be above 0"),
     ],
 )
 def test_bad_weights_are_told(tmp_path: Path, change: dict[str, object], told: str) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from pathlib import Path
 
 import numpy as np
@@ -45,7 +46,7 @@ def test_what_is_said_again_shows(found: Features) -> None:
 def test_likeness_is_the_cosine_of_meanings(found: Features, models: ReadingModels) -> None:
     cat, dog = open_sentence_encoder(models.encoder).encode([CAT, DOG]).meaning.astype(np.float64)
     # the third sentence is the first again, two before it
-    likeness = [min(cat @ dog, RELATED), RELATED]
+    likeness = [RELATED * math.tanh(cosine / RELATED) for cosine in (cat @ dog, 1.0)]
     np.testing.assert_allclose(found.likeness[:3], [np.nan, *likeness], atol=1e-5)
     assert found.of_texts["likeness"][0] == pytest.approx(sum(likeness) / 2, abs=1e-5)
     assert found.of_texts["least_likeness"][0] == pytest.approx(min(likeness), abs=1e-5)

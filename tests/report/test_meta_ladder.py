@@ -24,6 +24,7 @@ from celadon.report import plots
 from celadon.report.meta_ladder import Rung, ladder
 from celadon.report.meta_report import meta_report
 from celadon.report.plots import svg_bytes
+from tests.tiny_aspects import STANDINGS
 
 NAMES = ("grammaticality", "redundancy", "focus", "coherence")
 STAGES = (
@@ -32,7 +33,6 @@ STAGES = (
     ("grammaticality", "focus", "redundancy"),
     ("grammaticality", "focus", "redundancy", "coherence"),
 )
-POWERS = {"grammaticality": 1.0, "redundancy": 0.5, "focus": 0.25, "coherence": 0.75}
 SVG = "{http://www.w3.org/2000/svg}"
 
 
@@ -42,7 +42,12 @@ def gruen_of(parts: dict[str, float], some: tuple[str, ...] = NAMES) -> float:
 
 
 def celadon_of(parts: dict[str, float], some: tuple[str, ...] = NAMES) -> float:
-    return math.exp(sum(POWERS[name] * math.log(parts[name]) for name in some))
+    kept = 1.0
+    for name in some:
+        usual, spread, weight = STANDINGS[name].values()
+        below = (usual - math.log(parts[name] / (1 - parts[name]))) / spread
+        kept /= math.sqrt(1 + math.exp(2 * below)) ** weight
+    return kept
 
 
 @pytest.fixture
@@ -53,7 +58,7 @@ def spec(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
         "aspects": {name: {reading.BIAS: 0, **dict.fromkeys(of, 1)} for name, of in reading.FEATURES.items()},
         "worst": 0,
         "usual": dict.fromkeys(TEXT_FEATURES, 0),
-        "overall": POWERS,
+        "overall": STANDINGS,
         "weak": 0,
     }
     (tmp_path / "weights.json").write_text(json.dumps(content), encoding="utf-8")
@@ -119,7 +124,7 @@ def test_intervals_are_those_of_the_bootstrap_over_items(spec: str) -> None:
     rows = made_rows(spec)
     (first, *_) = [rung for rung in ladder(made_study(rows, spec)) if rung.metric == spec]
     expected = bootstrap(
-        [row[f"{spec}.grammaticality"] for row in rows],
+        [celadon_of({"grammaticality": row[f"{spec}.grammaticality"]}, ("grammaticality",)) for row in rows],
         [row["overall"] for row in rows],
         items=[row["id"] for row in rows],
         resamples=100,
@@ -142,12 +147,20 @@ def test_a_table_without_all_four_aspects_or_the_weights_has_no_ladder(spec: str
     assert ladder(made_study(renamed, lost)) == ()
 
 
+def powers_of(parts: dict[str, float], some: tuple[str, ...] = NAMES) -> float:
+    powers = dict(zip(NAMES, (1.0, 0.5, 0.25, 0.75), strict=True))
+    return math.prod(parts[name] ** powers[name] for name in some)
+
+
 def test_the_ablations_are_combined_as_the_metrics_are(spec: str) -> None:
     rows = made_rows(spec)
-    study = made_study(rows, spec)
+    for row in rows:
+        parts = {name: row[f"{spec}.{name}"] for name in NAMES}
+        row |= {"mine": powers_of(parts), **{f"mine.{name}": value for name, value in parts.items()}}
+    study = make_study(make_table(rows, humans=["overall"], metrics=["gruen", spec, "mine"]), resamples=20)
     ways = {row.metric: row.combination for row in study.ablations}
-    assert ways == {"gruen": "weighted sum within 0 and 1", spec: "product of powers"}
-    for metric, combine, used in (("gruen", gruen_of, rows[1:]), (spec, celadon_of, rows)):
+    assert ways == {"gruen": "weighted sum within 0 and 1", spec: "best fit", "mine": "product of powers"}
+    for metric, combine, used in (("gruen", gruen_of, rows[1:]), ("mine", powers_of, rows)):
         kept = tuple(name for name in NAMES if name != "redundancy")
         values = [combine({name: row[f"{metric}.{name}"] for name in NAMES}, kept) for row in used]
         (found,) = [row for row in study.ablations if row[:3] == (metric, "overall", "redundancy")]

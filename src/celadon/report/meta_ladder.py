@@ -82,19 +82,12 @@ def _combination(metric: str) -> Combine | None:
     except CeladonError:
         # a file of weights that is not here, or a metric of another version
         return None
-    return _product(made.used_weights().overall) if isinstance(made, Celadon) else None
+    return made.used_weights().score if isinstance(made, Celadon) else None
 
 
 def _clipped_sum(aspects: Mapping[str, FloatArray]) -> FloatArray:
     total = np.sum([getattr(WEIGHTS, name) * values for name, values in aspects.items()], axis=0)
     return np.asarray(np.clip(total, 0.0, 1.0))
-
-
-def _product(powers: Mapping[str, float]) -> Combine:
-    def combine(aspects: Mapping[str, FloatArray]) -> FloatArray:
-        return np.asarray(np.prod([values ** powers[name] for name, values in aspects.items()], axis=0))
-
-    return combine
 
 
 def _rungs(study: Study, metric: str, combine: Combine) -> Iterator[Rung]:

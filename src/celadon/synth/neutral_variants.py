@@ -44,7 +44,7 @@ def neutral(sentence: str, rng: np.random.Generator) -> str:
     if rng.random() < 0.35:
         return sentence
     for name, (share, _) in VARIANTS.items():
-        if rng.random() < share:
+        if share and rng.random() < share:
             sentence = variant(name, sentence, rng)
     return sentence
 
@@ -61,6 +61,10 @@ def _lower_case(sentence: str, rng: np.random.Generator) -> str:
 
 def _first_lower(sentence: str, rng: np.random.Generator) -> str:
     return sentence[:1].lower() + sentence[1:]
+
+
+def _lower_names(sentence: str, rng: np.random.Generator) -> str:
+    return sentence[:1] + sentence[1:].lower()
 
 
 def _no_final_mark(sentence: str, rng: np.random.Generator) -> str:
@@ -119,4 +123,6 @@ VARIANTS: dict[str, tuple[float, Callable[[str, np.random.Generator], str]]] = {
     "lower_case": (0.4, _lower_case),
     "first_lower": (0.1, _first_lower),
     "no_final_mark": (0.25, _no_final_mark),
+    # where it is asked for by name: sentences were trained on without
+    "lower_names": (0.0, _lower_names),
 }

@@ -20,7 +20,17 @@ from celadon.synth.babble import Babbler
 from celadon.train.corpus import Corpus
 from celadon.train.ratings import RatedTexts, data_set_of, has_cells, rows_of
 from celadon.train.reading import SILENT, TELLS
-from celadon.train.reading_documents import BREAKING, CIRCLED, KINDS, Document, one_damaged, paragraphs_of, pieces_of
+from celadon.train.reading_documents import (
+    BREAKING,
+    KINDS,
+    OF_ONE,
+    SHORT_EVERY,
+    SHORTEST,
+    Document,
+    one_damaged,
+    paragraphs_of,
+    pieces_of,
+)
 
 LOWEST, HIGHEST = 1.0, 5.0
 """DUC's scale: very poor to very good."""
@@ -35,9 +45,6 @@ _SILENT = {
     FOCUS: SILENT[FOCUS] | BREAKING,
     COHERENCE: SILENT[COHERENCE] | BREAKING,
 }
-# What can be done to a text of one sentence; one document in three is so short, or of two or three sentences.
-_OF_ONE = ("broken", "looped", "cut", CIRCLED)
-_SHORT_EVERY, _SHORTEST = 3, 3
 
 
 @dataclass(frozen=True, eq=False)
@@ -231,9 +238,9 @@ def _damaged_set(name: str, sha256: str, chosen: list[list[str]], random: np.ran
     made: list[Document] = []
     items: list[str] = []
     for number, whole in enumerate(chosen):
-        short = number % _SHORT_EVERY == 0
-        sentences = whole[: int(random.integers(1, _SHORTEST + 1))] if short else whole
-        kinds = random.choice(KINDS if len(sentences) > 1 else _OF_ONE, 2, replace=False).tolist()
+        short = number % SHORT_EVERY == 0
+        sentences = whole[: int(random.integers(1, SHORTEST + 1))] if short else whole
+        kinds = random.choice(KINDS if len(sentences) > 1 else OF_ONE, 2, replace=False).tolist()
         damaged = [one_damaged(sentences, kind, others, babbler, random) for kind in kinds]
         these = [Document(" ".join(sentences), "", 0.0, False), *(each for each in damaged if each)]
         made += these

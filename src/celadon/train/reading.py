@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
-from scipy.optimize import minimize
+from scipy.optimize import lsq_linear, minimize
 
 from celadon.batch import Batch
 from celadon.core import FloatArray, IntArray, Sample
@@ -24,8 +24,9 @@ from celadon.metrics.reading.weights import (
     FORMAT,
     GRAMMATICALITY,
     REDUNDANCY,
+    Standing,
 )
-from celadon.train.reading_documents import CIRCLED, Document
+from celadon.train.reading_documents import CIRCLED, SEVERAL, Document
 
 Progress = Callable[[int, int], None]
 
@@ -47,6 +48,11 @@ _GOOD = frozenset({"acceptability", "slor", "likeness", "least_likeness", "order
 _AT_ONCE = 256
 _RIDGE = 1e-3
 _WEAK = 0.05
+# a text that has lost more is as bad as can be
+_LEAST_WORTH = 0.05
+# of two texts that are otherwise alike, the one that is better in any aspect is above
+_LEAST_WEIGHT = 0.02
+OVERALL = "overall"
 SLOR_SHARES = (0.0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7)
 # with a larger share nothing but its worst sentence would count in a long text
 WORST_SHARES = (0.0, 0.25, 0.5)
@@ -143,6 +149,7 @@ class _Fit:
         self.documents, self.seen, self.rated = documents, seen, rated
         self.kinds = np.array([document.kind for document in documents])
         self.amounts = np.array([document.amount for document in documents])
+        self.worth = np.maximum(1 - np.array([document.cost for document in documents]), _LEAST_WORTH)
         self.fitted = np.array([not document.apart for document in documents])
         sound = self.kinds == ""
         self.usual = {name: float(np.nanmean(values[sound])) for name, values in seen.of_texts.items()}
@@ -154,11 +161,11 @@ class _Fit:
         grammar, share, worst = self._grammaticality()
         aspects = {GRAMMATICALITY: grammar}
         for name in ASPECTS[1:]:
-            rows = self.fitted & ~np.isin(self.kinds, sorted(SILENT[name]))
+            rows = self.fitted & ~np.isin(self.kinds, [SEVERAL, *sorted(SILENT[name])])
             features = {feature: self.texts[feature][rows] for feature in FEATURES[name]}
             aspects[name] = _logistic(features, self._target(name)[rows])
         values = self._values(aspects, worst)
-        reliability = self._reliability(values)
+        overall = self._overall(values)
         sound = np.isin(self.seen.owner, np.flatnonzero(self.kinds == "")) & ~np.isnan(self.seen.likeness)
         content = {
             "format": FORMAT,
@@ -167,12 +174,11 @@ class _Fit:
             "worst": worst,
             "slor_share": share,
             "usual": _rounded(self.usual),
-            # an aspect counts as much as it can be trusted
-            "overall": {name: round(max(np.nan_to_num(value), 0.0), 2) for name, value in reliability.items()},
+            "overall": {name: _rounded(standing._asdict()) for name, standing in overall.items()},
             "weak": round(float(np.quantile(self.seen.likeness[sound], _WEAK)), 3),
             "documents": {"fitted": int(self.fitted.sum()), "apart": int((~self.fitted).sum())},
         }
-        figures = dict(reliability)
+        figures = {**self._reliability(values), OVERALL: self._told(overall, values)}
         for each, seen in self.rated:
             figures[each.name] = self._correlation(grammar, each, seen, worst)
         return FittedReading(content, figures)
@@ -185,7 +191,7 @@ class _Fit:
         """The weights of a sentence, the share of SLOR in them, and that of the worst sentence."""
         owner = self.seen.owner
         target = 1 - self._is_broken()
-        known = self.fitted[owner] & ~np.isin(self.kinds[owner], sorted(SILENT[GRAMMATICALITY]))
+        known = self.fitted[owner] & ~np.isin(self.kinds[owner], [SEVERAL, *sorted(SILENT[GRAMMATICALITY])])
         fits = {}
         for share in SLOR_SHARES if self.rated else (0.3,):
             features, unmix = _mixed(self.seen.of_sentences, share, known)
@@ -218,6 +224,24 @@ class _Fit:
         for name in ASPECTS[1:]:
             found[name] = _value(aspects[name], self.texts)
         return found
+
+    def _overall(self, values: Mapping[str, FloatArray]) -> dict[str, Standing]:
+        """What each aspect is in sound documents, and the weights with which all tell what a document is worth."""
+        sound = self.fitted & (self.kinds == "")
+        found = {}
+        for name in ASPECTS:
+            logits = np.log(values[name][sound]) - np.log1p(-values[name][sound])
+            found[name] = Standing(float(np.nanmean(logits)), max(float(np.nanstd(logits)), _RIDGE), 1.0)
+        shortfalls = np.stack([found[name].shortfall(values[name]) for name in ASPECTS], axis=1)
+        rows = self.fitted & np.isfinite(shortfalls).all(axis=1)
+        weights = lsq_linear(shortfalls[rows], -np.log(self.worth[rows]), (_LEAST_WEIGHT, np.inf)).x
+        return {name: found[name]._replace(weight=float(weight)) for name, weight in zip(ASPECTS, weights, strict=True)}
+
+    def _told(self, overall: Mapping[str, Standing], values: Mapping[str, FloatArray]) -> float:
+        """How well the score tells what a document is worth: the rank correlation on those kept apart."""
+        losses = np.sum([overall[name].loss(values[name]) for name in ASPECTS], axis=0)
+        rows = ~self.fitted & np.isfinite(losses)
+        return spearman(-losses[rows], self.worth[rows]).value
 
     def _reliability(self, values: Mapping[str, FloatArray]) -> dict[str, float]:
         """How well each aspect tells its damage: the rank correlation on the documents kept apart."""

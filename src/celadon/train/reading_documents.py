@@ -11,6 +11,7 @@ from celadon.core import InputError
 from celadon.io.conllu import read_conllu_documents
 from celadon.synth.babble import Babbler
 from celadon.synth.document_damage import DOCUMENT_KINDS, DamagedDocument, damaged_document
+from celadon.synth.neutral_variants import variant
 from celadon.text.sentences import split_sentences
 from celadon.text.surface_marks import hanging_opening
 from celadon.train.acceptability_examples import FEWEST_WORDS, MOST_WORDS, is_usable
@@ -20,10 +21,35 @@ CIRCLED = "circled"
 """The kind of damage that a weak language model does."""
 KINDS = (*DOCUMENT_KINDS, CIRCLED)
 """All that can be done to a document."""
+SEVERAL = "several"
+"""Two or three kinds of damage to one document."""
 BREAKING = frozenset({"broken", "looped", "cut", CIRCLED})
 """What leaves sentences that are no longer sound."""
+OF_ONE = ("broken", "looped", "cut", CIRCLED)
+"""What can be done to a document of one sentence."""
+SHORT_EVERY, SHORTEST = 3, 3
+"""One document in so many has so few sentences, or fewer."""
 _FEWEST, _MOST, _PIECE = 3, 10, 5
 _TESTED = 5  # one paragraph in so many is kept apart
+# the format of half of the documents is changed, which must change nothing; each variant with its chance
+_DRESSED = 0.5
+_DRESS = {
+    "placeholders": 0.15,
+    "digits": 0.15,
+    "quotes": 0.3,
+    "apostrophes": 0.15,
+    "tokenised": 0.5,
+    "lower_names": 0.5,
+}
+# What a reader loses. How much worse one kind is than another no damaged text can tell, so that it is what GRUEN takes
+# off: 0.1 for each of its four signs that a sentence repeats another (how many it finds in sentences so made), 0.1 for
+# each weak transition, of which a foreign sentence makes two, 0.1 for a wrong order; of grammaticality the share of
+# the sentences. For each sentence that it is done to; then for each document.
+_COST_OF_SENTENCE = {"repeated": 0.4, "repeated_changed": 0.25, "repeated_beginning": 0.15, "mixed": 0.2}
+_COST_OF_DOCUMENT = {"reordered": 0.1, "beheaded": 0.1}
+_MIXABLE = tuple(kind for kind in DOCUMENT_KINDS if kind != "beheaded")
+
+Dress = Callable[[str], str]
 
 
 class Document(NamedTuple):
@@ -41,6 +67,8 @@ class Document(NamedTuple):
         Whether it is kept apart, and not fitted on.
     broken
         The characters of sentences that are no longer sound.
+    cost
+        What a reader loses by it: from 0, where nothing was done, to 1 and more.
     """
 
     text: str
@@ -48,6 +76,7 @@ class Document(NamedTuple):
     amount: float
     apart: bool
     broken: tuple[tuple[int, int], ...] = ()
+    cost: float = 0.0
 
 
 def make_documents(
@@ -57,7 +86,7 @@ def make_documents(
     advance: Callable[[int], None] = lambda size: None,
     treebanks: Sequence[str] = (),
 ) -> list[Document]:
-    """Draw paragraphs of the articles kept apart; each as it is, and damaged in two ways by random amounts.
+    """Draw paragraphs of the articles kept apart; each as it is, damaged in two ways, and in several at once.
 
     Parameters
     ----------
@@ -82,17 +111,63 @@ def make_documents(
     others = [sentence for sentences in chosen for sentence in sentences]
     babbler = Babbler(others)
     found = []
-    for number, sentences in enumerate(chosen):
-        apart = number % _TESTED == 0
-        found.append(Document(" ".join(sentences), "", 0.0, apart))
-        for kind in random.choice(KINDS, 2, replace=False).tolist():
-            if made := one_damaged(sentences, kind, others, babbler, random):
-                found.append(made._replace(apart=apart))
+    for number, whole in enumerate(chosen):
+        short = number % SHORT_EVERY == 0
+        sentences = whole[: int(random.integers(1, SHORTEST + 1))] if short else whole
+        dress = _dress(random)
+        made: list[Document | None] = [Document(" ".join(map(dress, sentences)), "", 0.0, False)]
+        for kind in random.choice(KINDS if len(sentences) > 1 else OF_ONE, 2, replace=False).tolist():
+            made.append(one_damaged(sentences, kind, others, babbler, random, dress))
+        if len(sentences) > 1:
+            made.append(_severally(sentences, others, random, dress))
+        found += [document._replace(apart=number % _TESTED == 0) for document in made if document]
     return found
 
 
+def _dress(random: np.random.Generator) -> Dress:
+    """A change of format, the same for whatever sentence it is given; often none."""
+    if random.random() >= _DRESSED:
+        return str
+    names = [name for name, share in _DRESS.items() if random.random() < share]
+    seed = int(random.integers(2**63))
+
+    def dress(sentence: str) -> str:
+        for name in names:
+            sentence = variant(name, sentence, np.random.default_rng(seed))
+        return sentence
+
+    return dress
+
+
+def _severally(sentences: list[str], others: list[str], random: np.random.Generator, dress: Dress) -> Document | None:
+    """Damage a document in two or three ways, one after another; its amount is the greatest of theirs."""
+    made, amount, cost = tuple(sentences), 0.0, 0.0
+    for kind in random.choice(_MIXABLE, int(random.integers(2, 4)), replace=False).tolist():
+        damaged = damaged_document(made, others, kind, float(random.uniform(0.1, 0.8)), random)
+        made, share = damaged.sentences, _share_of(damaged)
+        amount, cost = max(amount, share), cost + _cost(kind, share, len(made))
+    return Document(" ".join(map(dress, made)), SEVERAL, amount, False, cost=cost) if cost else None
+
+
+def _share_of(made: DamagedDocument) -> float:
+    """Only one sentence is worse where the end is cut off, or nothing is left that the first refers to."""
+    size = len(made.sentences)
+    return {"cut": made.amount / size, "beheaded": 1 / size}.get(made.kind, made.amount)
+
+
+def _cost(kind: str, share: float, size: int) -> float:
+    if kind in _COST_OF_DOCUMENT:
+        return _COST_OF_DOCUMENT[kind] * (share if kind == "reordered" else 1)
+    return _COST_OF_SENTENCE[kind] * share * size if kind in _COST_OF_SENTENCE else share
+
+
 def one_damaged(
-    sentences: list[str], kind: str, others: list[str], babbler: Babbler, random: np.random.Generator
+    sentences: list[str],
+    kind: str,
+    others: list[str],
+    babbler: Babbler,
+    random: np.random.Generator,
+    dress: Dress = str,
 ) -> Document | None:
     """Damage a document in one of the ``KINDS`` by a random amount; None where that changed nothing.
 
@@ -106,6 +181,8 @@ def one_damaged(
         Made of the others.
     random
         Where all chance comes from.
+    dress
+        What is done to the format of each sentence, damaged or not.
     """
     amount = float(random.uniform(0.1, 1))
     if kind == "beheaded":
@@ -114,12 +191,18 @@ def one_damaged(
         made = _circled(sentences, babbler, amount, random)
     else:
         made = damaged_document(sentences, others, kind, amount, random)
+    sentences = [dress(sentence) for sentence in sentences]
+    made = _dressed(made, dress)
     if not made.amount or (kind == "beheaded" and not hanging_opening(made.text)):
         return None
-    # only one sentence is worse where the end is cut off, or nothing is left that the first refers to
-    shares = {"cut": made.amount / len(sentences), "beheaded": 1 / len(made.sentences)}
     broken = _changed(sentences, made) if kind in BREAKING else ()
-    return Document(made.text, kind, shares.get(kind, made.amount), False, broken)
+    share = _share_of(made)
+    return Document(made.text, kind, share, False, broken, _cost(kind, share, len(made.sentences)))
+
+
+def _dressed(made: DamagedDocument, dress: Dress) -> DamagedDocument:
+    sentences = tuple(map(dress, made.sentences))
+    return made._replace(text=" ".join(sentences), sentences=sentences)
 
 
 def _changed(sentences: list[str], made: DamagedDocument) -> tuple[tuple[int, int], ...]:

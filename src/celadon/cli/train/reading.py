@@ -17,8 +17,8 @@ if TYPE_CHECKING:
 
 _EPILOG = """\
 Paragraphs of the articles kept apart are damaged by known amounts: sentences repeated, out of order, of other articles,
-broken. Each aspect learns the share of the text that is left whole. Rated sentences, where given, only choose how much
-SLOR counts beside acceptability, and the worst sentence beside the mean.
+broken. Each aspect learns the share of the text that is left whole; all of them together, what the text is worth. Rated
+sentences, where given, only choose how much SLOR counts beside acceptability, and the worst sentence beside the mean.
 
 example:
   celadon train reading corpus.txt.xz --rated gug.jsonl:grammaticality --output mine.json

@@ -64,7 +64,7 @@ class _Reading(Metric):
 
 @dataclass(frozen=True)
 class Celadon(_Reading):
-    """The product of the four aspects, each to a power."""
+    """What the four aspects leave of a sound text."""
 
     info: ClassVar[MetricInfo] = MetricInfo(
         name="celadon",
@@ -75,7 +75,7 @@ class Celadon(_Reading):
 
     def score(self, batch: Batch) -> MetricScores:
         found = self.judged(batch)
-        return MetricScores(self.spec, found.overall(self.used_weights()), dict(found.aspects), found.reasons)
+        return MetricScores(self.spec, self.used_weights().score(found.aspects), dict(found.aspects), found.reasons)
 
     def evidence(self, sample: Sample) -> AspectEvidence | None:
         aspects = [aspect(self.tier, self.weights).evidence(sample) for aspect in ASPECT_METRICS]

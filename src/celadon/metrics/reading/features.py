@@ -21,9 +21,10 @@ LOOK_BACK = 2
 """How many sentences before a sentence it may go on from."""
 GAP = 12
 """How many words may stand between a run of words and its repetition in the same sentence."""
-RELATED = 0.25
-"""The cosine of two sentences' meanings from which on they have to do with each other, however much: nine in ten
-transitions of Wikipedia are above it, nineteen in twenty sentences of another article below."""
+RELATED = 0.2
+"""The cosine of two sentences' meanings about which they begin to have to do with each other: nine in ten transitions
+of Wikipedia are above 0.25, nineteen in twenty sentences of another article below. How much more alike they are counts
+for less and less, lest repetition be rewarded."""
 ALIKE = 0.6
 """The cosine from which on they say the same again."""
 WITHIN = 120
@@ -67,16 +68,16 @@ class Features:
         ``acceptability``: the encoder's logit. ``slor``: of the language model. ``unknown``, ``loose``: 1 where there
         is a mark for an unknown word; where the sentence breaks off.
     likeness
-        Of each sentence the greatest cosine with the ``LOOK_BACK`` before it, at most ``RELATED``; NaN for a first one.
+        Of each sentence the greatest cosine with the ``LOOK_BACK`` before it, bent so as to stay below ``RELATED``; NaN
+        for a first one.
     of_texts
         ``echoes``: the share of content words that came within the last ``SOON`` words. ``bigrams``, ``trigrams``: the
-        share of word n-grams that came before in the text. ``loops``: the share of
-        words, in the sentence that has most, that repeat what stood there before. ``pairs``: the signs by which
-        sentences repeat each other (GRUEN's four), per sentence. ``meanings``: the mean over sentences, the first left
-        out, of how far the greatest cosine with any before is above ``ALIKE``. ``likeness``, ``least_likeness``: of the
-        sentences after the first. ``order``, ``least_order``: the probability that the parts of a text stand in their
-        right order, over its splits. ``hanging``: 1 where the first word refers to nothing. NaN where a text of one
-        sentence has none.
+        share of word n-grams that came before in the text. ``loops``: the share of words, in the sentence that has
+        most, that repeat what stood there before. ``pairs``: the signs by which sentences repeat each other (GRUEN's
+        four), per sentence. ``meanings``: the mean over sentences, the first left out, of how far the greatest cosine
+        with any before is above ``ALIKE``. ``likeness``, ``least_likeness``: of the sentences after the first.
+        ``order``, ``least_order``: the probability that the parts of a text stand in their right order, over its
+        splits. ``hanging``: 1 where the first word refers to nothing. NaN where a text of one sentence has none.
     reasons
         For each text that cannot be read, why; all its features are NaN.
     """
@@ -156,7 +157,7 @@ def _of_neighbours(
 def _likenesses(encodings: Encodings) -> tuple[FloatArray, FloatArray]:
     """For each sentence how much it says again of any before it, and how much it has to do with the few right before.
 
-    The greatest cosine in both: what is above ``ALIKE``, and what is up to ``RELATED``. NaN for a first sentence.
+    The greatest cosine in both: what is above ``ALIKE``, and bent at ``RELATED``. NaN for a first sentence.
     """
     count = len(encodings.owner)
     any_before, right_before = np.full(count, np.nan), np.full(count, np.nan)
@@ -167,7 +168,7 @@ def _likenesses(encodings: Encodings) -> tuple[FloatArray, FloatArray]:
             # no matrix product over all: its rounding may depend on the number of sentences
             cosines = (vectors[:at] * vectors[at]).sum(axis=1)
             any_before[begin + at] = max(cosines.max() - ALIKE, 0.0)
-            right_before[begin + at] = min(cosines[-LOOK_BACK:].max(), RELATED)
+            right_before[begin + at] = RELATED * np.tanh(cosines[-LOOK_BACK:].max() / RELATED)
     return any_before, right_before
 
 

@@ -39,12 +39,6 @@ class Judgement:
     aspects: Mapping[str, FloatArray]
     reasons: Mapping[int, str]
 
-    def overall(self, weights: ReadingWeights) -> FloatArray:
-        """The product of the aspects, each to its power."""
-        logs = [weights.overall[name] * np.log(self.aspects[name]) for name in ASPECTS]
-        found: FloatArray = np.exp(np.sum(logs, axis=0))
-        return found
-
 
 def judge(batch: Batch, tier: str, weights: ReadingWeights) -> Judgement:
     """Judge all texts, once for a batch."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -13,7 +13,7 @@ from celadon.core import FloatArray, InputError, UsageError
 from celadon.io.json_file import number_of, read_json_object
 from celadon.metrics.reading.features import SENTENCE_FEATURES, TEXT_FEATURES, ReadingModels
 
-FORMAT = "celadon-reading/1"
+FORMAT = "celadon-reading/2"
 TIERS = {"builtin": ReadingModels(), "standard": ReadingModels(likelihood="smollm2-int8")}
 """Which models read; each tier has its own weights."""
 
@@ -26,6 +26,36 @@ FEATURES: Mapping[str, tuple[str, ...]] = {
 }
 """What each aspect is made of."""
 BIAS = "bias"
+_STEEPNESS = 2.0
+_NEARLY = 1e-9
+
+
+class Standing(NamedTuple):
+    """What an aspect's log-odds are in sound texts, and how much it counts.
+
+    Attributes
+    ----------
+    usual, spread
+        Their mean and standard deviation.
+    weight
+        By how much the logarithm of the score falls for each spread that a text is below what is usual.
+    """
+
+    usual: float
+    spread: float
+    weight: float
+
+    def loss(self, values: FloatArray) -> FloatArray:
+        """Return what the aspect takes from the logarithm of the score."""
+        return self.weight * self.shortfall(values)
+
+    def shortfall(self, values: FloatArray) -> FloatArray:
+        """Return by how many spreads texts are below what is usual: near 0 above it, a straight line below it."""
+        kept = np.clip(values, _NEARLY, 1 - _NEARLY)
+        below = (self.usual - np.log(kept / (1 - kept))) / self.spread
+        with np.errstate(invalid="ignore"):  # of a text that has none
+            found: FloatArray = np.logaddexp(0.0, _STEEPNESS * below) / _STEEPNESS
+        return found
 
 
 @dataclass(frozen=True)
@@ -42,8 +72,7 @@ class ReadingWeights:
     usual
         What each feature is in a sound text: taken where a text of one sentence has none.
     overall
-        The powers of the aspects, whose product is the score: how far each can be trusted, as the rank correlation
-        with known damage.
+        How the aspects make the score.
     weak
         The likeness to the sentences before that is unusually small.
     digest
@@ -53,7 +82,7 @@ class ReadingWeights:
     aspects: Mapping[str, Mapping[str, float]]
     worst: float
     usual: Mapping[str, float]
-    overall: Mapping[str, float]
+    overall: Mapping[str, Standing]
     weak: float
     digest: str = ""
 
@@ -66,6 +95,12 @@ class ReadingWeights:
             known = np.where(np.isnan(values), self.usual[name], values) if name in self.usual else values
             total = total + weights[name] * known
         found: FloatArray = 1 / (1 + np.exp(-total))
+        return found
+
+    def score(self, aspects: Mapping[str, FloatArray]) -> FloatArray:
+        """Return the score, from 0 to 1, of the aspects that are given: all of them, or those of an ablation."""
+        losses = [self.overall[name].loss(values) for name, values in aspects.items()]
+        found: FloatArray = np.exp(-np.sum(losses, axis=0))
         return found
 
 
@@ -93,10 +128,17 @@ def read_weights(path: str) -> ReadingWeights:
         },
         worst=_numbers(path, content, "", ("worst",))["worst"],
         usual=_numbers(path, content, "usual", TEXT_FEATURES),
-        overall=_numbers(path, content, "overall", ASPECTS),
+        overall={aspect: _standing(path, content, f"overall.{aspect}") for aspect in ASPECTS},
         weak=_numbers(path, content, "", ("weak",))["weak"],
         digest=digest,
     )
+
+
+def _standing(path: str, content: Mapping[str, Any], under: str) -> Standing:
+    found = Standing(**_numbers(path, content, under, Standing._fields))
+    if found.spread <= 0:
+        raise InputError(f"{path}: {under}.spread must be above 0")
+    return found
 
 
 def _numbers(path: str, content: Mapping[str, Any], under: str, names: tuple[str, ...]) -> dict[str, float]:
