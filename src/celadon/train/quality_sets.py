@@ -23,13 +23,12 @@ from celadon.train.reading import SILENT, TELLS
 from celadon.train.reading_documents import (
     BREAKING,
     KINDS,
-    OF_ONE,
-    SHORT_EVERY,
-    SHORTEST,
     Document,
     one_damaged,
     paragraphs_of,
     pieces_of,
+    shortened,
+    two_kinds,
 )
 
 LOWEST, HIGHEST = 1.0, 5.0
@@ -238,10 +237,8 @@ def _damaged_set(name: str, sha256: str, chosen: list[list[str]], random: np.ran
     made: list[Document] = []
     items: list[str] = []
     for number, whole in enumerate(chosen):
-        short = number % SHORT_EVERY == 0
-        sentences = whole[: int(random.integers(1, SHORTEST + 1))] if short else whole
-        kinds = random.choice(KINDS if len(sentences) > 1 else OF_ONE, 2, replace=False).tolist()
-        damaged = [one_damaged(sentences, kind, others, babbler, random) for kind in kinds]
+        sentences = shortened(whole, number, random)
+        damaged = [one_damaged(sentences, kind, others, babbler, random) for kind in two_kinds(sentences, random)]
         these = [Document(" ".join(sentences), "", 0.0, False), *(each for each in damaged if each)]
         made += these
         items += [str(number)] * len(these)

@@ -23,12 +23,10 @@ KINDS = (*DOCUMENT_KINDS, CIRCLED)
 """All that can be done to a document."""
 SEVERAL = "several"
 """Two or three kinds of damage to one document."""
-BREAKING = frozenset({"broken", "looped", "cut", CIRCLED})
+_OF_ONE = ("broken", "looped", "cut", CIRCLED)  # what can be done to a document of one sentence
+BREAKING = frozenset(_OF_ONE)
 """What leaves sentences that are no longer sound."""
-OF_ONE = ("broken", "looped", "cut", CIRCLED)
-"""What can be done to a document of one sentence."""
-SHORT_EVERY, SHORTEST = 3, 3
-"""One document in so many has so few sentences, or fewer."""
+_SHORT_EVERY, _SHORTEST = 3, 3  # one document in so many has so few sentences, or fewer
 _FEWEST, _MOST, _PIECE = 3, 10, 5
 _TESTED = 5  # one paragraph in so many is kept apart
 # the format of half of the documents is changed, which must change nothing; each variant with its chance
@@ -112,15 +110,25 @@ def make_documents(
     babbler = Babbler(others)
     found = []
     for number, whole in enumerate(chosen):
-        short = number % SHORT_EVERY == 0
-        sentences = whole[: int(random.integers(1, SHORTEST + 1))] if short else whole
+        sentences = shortened(whole, number, random)
         dress = _dress(random)
         made: list[Document | None] = [Document(" ".join(map(dress, sentences)), "", 0.0, False)]
-        for kind in random.choice(KINDS if len(sentences) > 1 else OF_ONE, 2, replace=False).tolist():
+        for kind in two_kinds(sentences, random):
             made.append(one_damaged(sentences, kind, others, babbler, random, dress))
         if len(sentences) > 1:
             made.append(_severally(sentences, others, random, dress))
         found += [document._replace(apart=number % _TESTED == 0) for document in made if document]
+    return found
+
+
+def shortened(sentences: list[str], number: int, random: np.random.Generator) -> list[str]:
+    """Return the first few sentences of every third document, by its number; the others as they are."""
+    return sentences[: int(random.integers(1, _SHORTEST + 1))] if number % _SHORT_EVERY == 0 else sentences
+
+
+def two_kinds(sentences: list[str], random: np.random.Generator) -> list[str]:
+    """Draw two of the ``KINDS`` that can be done to a document of so many sentences."""
+    found: list[str] = random.choice(KINDS if len(sentences) > 1 else _OF_ONE, 2, replace=False).tolist()
     return found
 
 
