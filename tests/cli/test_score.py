@@ -356,7 +356,7 @@ def test_help_starts_at_once() -> None:
 
 def test_a_progress_bar_appears_on_a_terminal(tmp_path: Path) -> None:
     """On a real pseudo-terminal, in a run that takes longer than two seconds."""
-    write_rows(tmp_path / "in.jsonl", [{"text": f"{n} cats sat", "references": ["cats sat"]} for n in range(60_000)])
+    write_rows(tmp_path / "in.jsonl", [{"text": f"{n} cats sat", "references": ["cats sat"]} for n in range(200_000)])
     terminal, screen = pty.openpty()
     termios.tcsetwinsize(screen, (24, 100))
     command = [*CELADON, "score", str(tmp_path / "in.jsonl"), "--metric", "rougeL,chrf"]

@@ -15,13 +15,15 @@ import pytest
 from tests.serve.conftest import process
 
 TEXTS = [f"Sentence {at} is here, and so is {at * at}. It says {at} again." for at in range(150)]
+# enough that work is left when the last request comes, on a fast machine too
+LONGER = [" ".join([*TEXTS[at:], *TEXTS[:at]][:20]) for at in range(len(TEXTS))]
 
 
 def test_what_was_taken_is_finished_and_then_it_ends_well() -> None:
     with process("--metric", "gruen.redundancy", "--max-batch", "1") as service, ThreadPoolExecutor(3) as clients:
 
         def ask(number: int) -> httpx.Response:
-            return httpx.post(f"{service.address}/v1/score", json={"texts": TEXTS}, timeout=60)
+            return httpx.post(f"{service.address}/v1/score", json={"texts": LONGER}, timeout=60)
 
         # kept alive: a connection that was there before it was told to stop
         with httpx.Client(base_url=service.address) as watcher:
@@ -38,7 +40,7 @@ def test_what_was_taken_is_finished_and_then_it_ends_well() -> None:
         taken = [answer for answer in answers if answer.status_code == 200]
         # one that came after the signal is told so
         assert {answer.status_code for answer in answers} <= {200, 503}
-        assert all(len(answer.json()["results"]) == len(TEXTS) for answer in taken)
+        assert all(len(answer.json()["results"]) == len(LONGER) for answer in taken)
         assert service.process.wait(20) == 0
         assert service.process.stderr is not None
         assert service.process.stderr.read() == f"celadon: stopped; {len(taken)} requests were scored\n"
