@@ -100,6 +100,14 @@ def test_what_cannot_be_parsed_has_a_reason(parser: DependencyParser, sentence: 
     assert parser.parse([sentence]) == [Failure(reason)]
 
 
+def test_a_sentence_that_takes_too_long_has_a_reason(folder: Path) -> None:
+    """The longest that is let in ends within the limit many times over; without time, no sentence ends."""
+    longest = "word " * 250
+    hasty, patient = DependencyParser(folder, time_limit=0.0), DependencyParser(folder)
+    assert hasty.parse([*SENTENCES, longest]) == [Failure(Reason.TIME_LIMIT)] * (len(SENTENCES) + 1)
+    assert isinstance(patient.parse([longest])[0], DependencyParse)
+
+
 @settings(max_examples=25)
 @given(st.text(st.characters(), max_size=40))
 def test_any_text_has_a_result_whose_words_are_in_it(parser: DependencyParser, text: str) -> None:

@@ -9,6 +9,9 @@ from typing import Protocol, TypeVar
 
 Result_co = TypeVar("Result_co", covariant=True)
 
+TIME_LIMIT = 10
+"""Seconds of processor time that a parser may take for one sentence, unless it is told otherwise."""
+
 
 class Reason(StrEnum):
     """Why a sentence has no parse."""

@@ -20,7 +20,7 @@ from celadon.core import MissingExtraError, UsageError
 from celadon.models.model_files import files_digest
 from celadon.models.store import folder_of
 from celadon.models.store.places import expanded, is_path
-from celadon.parsing import Failure, Reason
+from celadon.parsing import TIME_LIMIT, Failure, Reason
 from celadon.parsing.grammar import Grammar, Tagging
 from celadon.parsing.grammar_files import FILES, load_grammar
 from celadon.parsing.stanford_grammar import read_stanford_grammar
@@ -35,9 +35,6 @@ BUILTIN = "builtin"
 
 MARGIN = 16.0
 """A margin to prune by that seldom loses the best tree."""
-
-TIME_LIMIT = 10.0
-"""Seconds of processor time for one sentence."""
 
 MAX_WORDS = 250
 

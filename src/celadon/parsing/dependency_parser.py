@@ -7,6 +7,7 @@ sums over a batch are rounded in another way, which may turn a close decision.
 
 from __future__ import annotations
 
+import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from importlib.metadata import version
@@ -21,7 +22,7 @@ from celadon.core import MissingExtraError
 from celadon.models.model_files import files_digest, loading
 from celadon.models.store import folder_of
 from celadon.models.store.contents import check_weight_file
-from celadon.parsing import Failure, Reason
+from celadon.parsing import TIME_LIMIT, Failure, Reason
 from celadon.text.scripts import is_in_scripts, is_wordless
 
 NAME = "spacy-sm"
@@ -96,10 +97,13 @@ class DependencyParser:
         Where the weights are.
     name
         The name it is asked for by.
+    time_limit
+        Seconds of processor time that a sentence may take.
     """
 
-    def __init__(self, folder: Path, name: str = NAME) -> None:
+    def __init__(self, folder: Path, name: str = NAME, time_limit: float = TIME_LIMIT) -> None:
         self.name = name
+        self._time_limit = time_limit
         self._digest = files_digest(folder, FILES)
         self._lock = Lock()
         self._language = _loaded(folder)
@@ -131,21 +135,25 @@ class DependencyParser:
             return Failure(Reason.TOO_LONG)
         from spacy.tokens import Doc
 
+        until = time.thread_time() + self._time_limit
         tokens = [token for token in self._language.tokenizer(sentence.translate(_CHARACTERS)) if not token.is_space]
         if len(tokens) > MAX_WORDS:
             return Failure(Reason.TOO_LONG)
         spaces = [bool(token.whitespace_) for token in tokens]
         document = self._tok2vec(Doc(self._language.vocab, [token.text for token in tokens], spaces))
-        heads, confidence = self._decided(document)
-        return DependencyParse(tuple((t.idx, t.idx + len(t)) for t in tokens), heads, confidence)
+        if (decided := self._decided(document, until)) is None:
+            return Failure(Reason.TIME_LIMIT)
+        return DependencyParse(tuple((t.idx, t.idx + len(t)) for t in tokens), *decided)
 
-    def _decided(self, document: Any) -> tuple[tuple[int, ...], float]:
-        """The heads that the best move at each step leads to, and how sure these moves were."""
+    def _decided(self, document: Any, until: float) -> tuple[tuple[int, ...], float] | None:
+        """The heads that the best move at each step leads to, and how sure these moves were; None if time is up."""
         moves = self._parser.moves
         state = moves.init_batch([document])[0]
         step = self._parser.model.predict([document])
         total, count = 0.0, 0
         while not state.is_final():
+            if time.thread_time() > until:
+                return None
             allowed = np.zeros(len(self._moves), dtype=np.bool_)
             for kind, example in self._example.items():
                 if moves.is_valid(state, example):

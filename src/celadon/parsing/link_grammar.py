@@ -9,12 +9,9 @@ import os
 from collections.abc import Mapping
 from pathlib import Path
 
-from celadon.parsing import LinkParse
+from celadon.parsing import TIME_LIMIT, LinkParse
 from celadon.parsing.worker_parser import WorkerParser
 from celadon.parsing.worker_processes import Answer, Program
-
-TIME_LIMIT = 10
-"""Seconds of processor time for one sentence."""
 
 LINKAGE_LIMIT = 1000
 """How many linkages of a sentence are examined; where it has more, a sample of so many, always the same."""

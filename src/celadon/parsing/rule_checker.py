@@ -13,14 +13,12 @@ from importlib.util import find_spec
 from pathlib import Path
 
 from celadon.core import MissingExtraError, Span
+from celadon.parsing import TIME_LIMIT
 from celadon.parsing.worker_parser import WorkerParser
 from celadon.parsing.worker_processes import Answer, Program
 from celadon.text.penn_words import penn_words
 
 NAME = "lingotweaker"
-
-TIME_LIMIT = 10
-"""Seconds of processor time for one sentence."""
 
 MAX_WORDS = 250
 
