@@ -21,14 +21,14 @@ from celadon.metrics.gruen.redundancy import redundancies
 from celadon.metrics.reading.weights import ASPECTS
 from celadon.synth.document_damage import damaged_document
 from celadon.train.corpus import Corpus
-from celadon.train.reading_documents import make_documents, paragraphs_of
+from celadon.train.reading_documents import articles_apart, make_documents, paragraphs_of
 
 SEED, PARAGRAPHS = 7, 400
 
 
 def told(corpus: Corpus, count: int) -> None:
     """Print how well the score and its aspects tell the documents' worth."""
-    documents = make_documents(corpus, count, SEED)
+    documents = make_documents(corpus, count, SEED, extracts=count // 2)
     scores = celadon.score([document.text for document in documents], metrics=["celadon"])
     cost = np.array([document.cost for document in documents])
     columns = {"celadon": np.asarray(scores["celadon"])}
@@ -42,7 +42,7 @@ def told(corpus: Corpus, count: int) -> None:
 def signs(corpus: Corpus) -> None:
     """Print how many signs of repetition a repeated sentence adds."""
     random = np.random.default_rng(SEED)
-    drawn = paragraphs_of(corpus, lambda size: None)
+    drawn = paragraphs_of(articles_apart(corpus))
     chosen = [drawn[at] for at in random.permutation(len(drawn))[:PARAGRAPHS]]
     others = [sentence for sentences in chosen for sentence in sentences]
     before = _features([" ".join(sentences) for sentences in chosen])

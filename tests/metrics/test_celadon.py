@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 from pathlib import Path
 
 import numpy as np
@@ -118,6 +119,31 @@ def test_evidence_shows_where() -> None:
     assert repeated.pairs[0].features == "ABCD"
 
 
+def test_evidence_tells_where_a_bad_sentence_is_worst() -> None:
+    good = "The committee that met in the old town hall on Monday evening approved the new"
+    bad = f"{good} the store yesterday of budget plans."
+    shown = load("celadon.grammaticality").evidence(Sample(bad))
+    assert shown is not None
+    [note] = [span.note for span in shown.text_spans if span.label in ("sentence", "worst")]
+    quoted = re.search("least in “(.*)”", note)
+    assert quoted
+    assert "store yesterday of" in quoted[1]
+    # words are whole, and a sound sentence has no such place
+    assert set(quoted[1].split()) <= set(bad.replace(".", " .").split()) | {"plans."}
+    sound = load("celadon.grammaticality").evidence(Sample(f"{good} plans."))
+    assert sound is not None
+    assert "least in" not in sound.text_spans[0].note
+
+
+def test_evidence_tells_which_transitions_are_not_judged() -> None:
+    shown = load("celadon.focus").evidence(Sample(f"{SENTENCES[0]} {SENTENCES[0]} {SENTENCES[1]}"))
+    assert shown is not None
+    assert "1 left out, where a sentence says again what came before" in shown.summary
+    other = load("celadon.focus").evidence(Sample(f"{SENTENCES[0]} {SENTENCES[1]}"))
+    assert other is not None
+    assert "left out" not in other.summary
+
+
 def test_own_weights(tmp_path: Path) -> None:
     shipped = Path(celadon.__file__).with_name("metrics") / "reading" / "builtin.json"
     content = json.loads(shipped.read_text())
@@ -131,7 +157,7 @@ def test_own_weights(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("change", "told"),
     [
-        ({"format": "other"}, "celadon-reading/2"),
+        ({"format": "other"}, "celadon-reading/3"),
         ({"aspects": {}}, r"no object aspects\.grammaticality"),
         ({"worst": "half"}, "worst must be a number"),
         ({"usual": None}, "no object usual"),

@@ -43,15 +43,17 @@ def test_what_is_said_again_shows(found: Features) -> None:
     assert np.bincount(found.owner).tolist() == [3, 1, 2, 2]
 
 
-def test_likeness_is_the_cosine_of_meanings(found: Features, models: ReadingModels) -> None:
+def test_likeness_is_the_cosine_of_meanings_unless_something_is_said_again() -> None:
+    models = ReadingModels()
     cat, dog = open_sentence_encoder(models.encoder).encode([CAT, DOG]).meaning.astype(np.float64)
-    # the third sentence is the first again, two before it
-    likeness = [RELATED * math.tanh(cosine / RELATED) for cosine in (cat @ dog, 1.0)]
-    np.testing.assert_allclose(found.likeness[:3], [np.nan, *likeness], atol=1e-5)
-    assert found.of_texts["likeness"][0] == pytest.approx(sum(likeness) / 2, abs=1e-5)
-    assert found.of_texts["least_likeness"][0] == pytest.approx(min(likeness), abs=1e-5)
-    again = [max(cat @ dog - ALIKE, 0), 1 - ALIKE]
-    assert found.of_texts["meanings"][0] == pytest.approx(sum(again) / 2, abs=1e-5)
+    assert 0 < cat @ dog < ALIKE
+    found = reading_features(Batch([Sample(f"{CAT} {DOG} {CAT}"), Sample(f"{CAT} {CAT}")]), models)
+    likeness = RELATED * math.tanh(cat @ dog / RELATED)
+    # the third sentence is the first again, which says nothing of focus
+    np.testing.assert_allclose(found.likeness, [np.nan, likeness, np.nan, np.nan, np.nan], atol=1e-5)
+    for name in ("likeness", "least_likeness"):
+        np.testing.assert_allclose(found.of_texts[name], [likeness, np.nan], atol=1e-5)
+    np.testing.assert_allclose(found.of_texts["meanings"], [(1 - ALIKE) / 2, 1 - ALIKE], atol=1e-5)
 
 
 def test_marks_are_of_sentences(found: Features) -> None:

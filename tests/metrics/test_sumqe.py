@@ -86,7 +86,7 @@ class TestBuiltin:
             vectors = read.encoded.meaning[read.owner == row].astype(np.float64)
             named = {name: column[row] for name, column in seen.of_texts.items()}
             for name, column in seen.of_sentences.items():
-                worst = min if name in ("acceptability", "slor") else max
+                worst = min if name in ("acceptability", "capped", "weakest") else max
                 named |= {f"{name}.mean": column[mine].mean(), f"{name}.worst": worst(column[mine])}
             statistics = np.stack([vectors.mean(axis=0), vectors.min(axis=0), vectors.max(axis=0)])
             for head, weights in content["heads"].items():

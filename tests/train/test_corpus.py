@@ -43,6 +43,15 @@ def test_whole_articles_are_kept_apart(corpus_file: Path) -> None:
     assert sum(read) == corpus.size
 
 
+def test_articles_are_what_stands_between_blank_lines(tmp_path: Path) -> None:
+    path = tmp_path / "corpus.txt"
+    path.write_text("\none\ntwo\n\n\nthree\n\nfour\nfive\n", encoding="utf-8")
+    corpus = Corpus((path,), hold_out=0.5)
+    articles = [[paragraph.text for paragraph in article] for article in corpus.articles()]
+    assert articles == [["one", "two"], ["three"], ["four", "five"]]
+    assert [each for article in corpus.articles() for each in article] == list(corpus.paragraphs())
+
+
 def test_which_articles_depends_on_the_seed_alone(corpus_file: Path) -> None:
     def apart(seed: int) -> list[bool]:
         return [p.held_out for p in Corpus((corpus_file,), 0.1, seed).paragraphs()]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import lzma
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -10,12 +11,12 @@ import pytest
 from sklearn.linear_model import LogisticRegression
 
 from celadon.core import InputError
-from celadon.metrics.reading.features import ReadingModels
+from celadon.metrics.reading.features import LIKELIHOODS, ReadingModels
 from celadon.metrics.reading.weights import ASPECTS, read_weights
 from celadon.synth.document_damage import DOCUMENT_KINDS
 from celadon.train.corpus import Corpus
-from celadon.train.reading import Rated, _logistic, fit_reading
-from celadon.train.reading_documents import CIRCLED, SEVERAL, make_documents
+from celadon.train.reading import Rated, _Fit, _logistic, _see, fit_reading
+from celadon.train.reading_documents import CIRCLED, SEVERAL, articles_apart, extracts_of, make_documents
 from tests.conftest import missing_part
 from tests.tiny_encoder import make_encoder
 from tests.tiny_models import make_bigrams
@@ -79,6 +80,32 @@ def test_documents_are_of_articles_kept_apart_and_say_what_was_done(tmp_path: Pa
         make_documents(Corpus(text.paths, hold_out=0.0), 10, 0)
 
 
+def test_extracts_are_sentences_of_one_article_in_their_order(tmp_path: Path) -> None:
+    articles = articles_apart(corpus(tmp_path))
+    extracts = extracts_of(articles, 300, np.random.default_rng(2))
+    assert len(extracts) == 300
+    gaps = set()
+    for extract in extracts:
+        number = extract[0].split()[-1]
+        [article] = [each for each in articles if each[0][0].split()[-1] == number]
+        left = [sentence for sentences in article for sentence in sentences]
+        assert 2 <= len(extract) <= 6
+        at = 0
+        for sentence in extract:  # each is found after the one before it
+            gaps.add(left[at:].index(sentence))
+            at += left[at:].index(sentence) + 1
+    assert max(gaps) > 1
+    assert extracts == extracts_of(articles, 300, np.random.default_rng(2))
+    assert extracts_of([], 10, np.random.default_rng(2)) == []
+
+
+def test_extracts_are_sound_and_damaged_like_other_documents(tmp_path: Path) -> None:
+    text = corpus(tmp_path)
+    more = make_documents(text, 30, 3, extracts=20)
+    assert sum(not document.kind for document in more) == 50
+    assert sum(not document.kind for document in make_documents(text, 30, 3)) == 30
+
+
 def test_what_a_reader_loses_is_what_gruen_takes_off(tmp_path: Path) -> None:
     documents = make_documents(corpus(tmp_path), 200, 5)
     assert {document.cost for document in documents if not document.kind} == {0.0}
@@ -118,6 +145,22 @@ def test_a_fit_can_be_read_back_and_tells_repetition(tmp_path: Path, models: Rea
     assert fitted.figures["redundancy"] > 0.4
     again = fit_reading(documents, models, [rated])
     assert again == fitted
+
+
+def test_likelihood_counts_only_as_far_as_it_tells(tmp_path: Path, models: ReadingModels) -> None:
+    """Where it is the same for all sentences every share agrees alike, and the least is taken."""
+    documents = make_documents(corpus(tmp_path), 40, 0)
+    rated = Rated("mine", ["The cat sat on a mat.", "mat a on", "The dog ran home."], np.array([3.0, 1.0, 3.0]))
+    seen, seen_rated = (
+        _see(texts, models, lambda done, total: None) for texts in ([each.text for each in documents], rated.texts)
+    )
+    same = [
+        replace(each, of_sentences={**each.of_sentences, **dict.fromkeys(LIKELIHOODS, np.zeros(len(each.owner)))})
+        for each in (seen, seen_rated)
+    ]
+    fitted = _Fit(documents, same[0], [(rated, same[1])]).content(models).content
+    assert fitted["likelihood_share"] == 0
+    assert all(fitted["aspects"]["grammaticality"][name] == 0 for name in LIKELIHOODS)
 
 
 def test_only_what_was_fitted_on_matters(tmp_path: Path, models: ReadingModels) -> None:

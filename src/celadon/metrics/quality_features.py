@@ -11,9 +11,15 @@ from celadon.batch import Batch
 from celadon.core import FloatArray
 from celadon.io.quality_file import STATISTICS
 from celadon.metrics.per_text import least, means
-from celadon.metrics.reading.features import SENTENCE_FEATURES, TEXT_FEATURES, ReadingModels, reading_features
+from celadon.metrics.reading.features import (
+    LIKELIHOODS,
+    SENTENCE_FEATURES,
+    TEXT_FEATURES,
+    ReadingModels,
+    reading_features,
+)
 
-_BETTER_HIGH = frozenset({"acceptability", "slor"})
+_BETTER_HIGH = frozenset({"acceptability", *LIKELIHOODS})
 NAMED = (*(f"{name}.{part}" for name in SENTENCE_FEATURES for part in ("mean", "worst")), *TEXT_FEATURES)
 """The features that have a name: of the sentences the mean and the worst, and those of the text."""
 _NOTHING_READ = "the language model and the encoder have no sentence of the text in common"

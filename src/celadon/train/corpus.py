@@ -10,7 +10,7 @@ import hashlib
 import json
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import islice
+from itertools import chain, islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -31,7 +31,7 @@ Advance = Callable[[int], None]
 
 
 class Sentence(NamedTuple):
-    """A sentence of the corpus, and whether its article is kept apart for testing."""
+    """A sentence or a paragraph of the corpus, and whether its article is kept apart for testing."""
 
     text: str
     held_out: bool
@@ -64,16 +64,24 @@ class Corpus:
         if not 0 <= self.hold_out < 1:
             raise UsageError(f"the share held out must be at least 0 and below 1, not {self.hold_out}")
 
-    def paragraphs(self, advance: Advance = lambda size: None) -> Iterator[Sentence]:
-        """Yield paragraphs; ``advance`` is told how many bytes of the files, as they lie on disk, have been read."""
-        article = 0
-        apart = self._apart(article)
+    def articles(self, advance: Advance = lambda size: None) -> Iterator[list[Sentence]]:
+        """Yield the paragraphs of each article; ``advance`` as for paragraphs."""
+        paragraphs: list[Sentence] = []
+        number = 0
         for text in read_paragraphs([str(path) for path in self.paths], advance):
             if text:
-                yield Sentence(text, apart)
-            else:
-                article += 1
-                apart = self._apart(article)
+                paragraphs.append(Sentence(text, self._apart(number)))
+                continue
+            number += 1
+            if paragraphs:
+                yield paragraphs
+                paragraphs = []
+        if paragraphs:
+            yield paragraphs
+
+    def paragraphs(self, advance: Advance = lambda size: None) -> Iterator[Sentence]:
+        """Yield paragraphs; ``advance`` is told how many bytes of the files, as they lie on disk, have been read."""
+        return chain.from_iterable(self.articles(advance))
 
     def sentences(self, advance: Advance = lambda size: None) -> Iterator[Sentence]:
         """Yield sentences; ``advance`` as for paragraphs."""

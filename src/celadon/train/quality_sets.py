@@ -24,6 +24,7 @@ from celadon.train.reading_documents import (
     BREAKING,
     KINDS,
     Document,
+    articles_apart,
     one_damaged,
     paragraphs_of,
     pieces_of,
@@ -217,7 +218,7 @@ def damaged_sets(
     advance
         Told how many bytes of the corpus have been read.
     """
-    drawn = paragraphs_of(corpus, advance)
+    drawn = paragraphs_of(articles_apart(corpus, advance))
     if len(drawn) < 2:
         raise InputError("the articles kept apart have no paragraphs of several sentences; give more text")
     random = np.random.default_rng([seed, 8])

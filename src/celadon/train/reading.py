@@ -14,7 +14,13 @@ from celadon.batch import Batch
 from celadon.core import FloatArray, IntArray, Sample
 from celadon.meta.correlation import spearman
 from celadon.metrics.per_text import least, means
-from celadon.metrics.reading.features import SENTENCE_FEATURES, TEXT_FEATURES, ReadingModels, reading_features
+from celadon.metrics.reading.features import (
+    LIKELIHOODS,
+    SENTENCE_FEATURES,
+    TEXT_FEATURES,
+    ReadingModels,
+    reading_features,
+)
 from celadon.metrics.reading.weights import (
     ASPECTS,
     BIAS,
@@ -44,7 +50,7 @@ SILENT: Mapping[str, frozenset[str]] = {
     COHERENCE: frozenset({"repeated", "repeated_changed", "repeated_beginning", CIRCLED}),
 }
 # Which way each feature may count; the sum of a weak feature's weight and another's must not turn it round.
-_GOOD = frozenset({"acceptability", "slor", "likeness", "least_likeness", "order", "least_order"})
+_GOOD = frozenset({"acceptability", *LIKELIHOODS, "likeness", "least_likeness", "order", "least_order"})
 _AT_ONCE = 256
 _RIDGE = 1e-3
 _WEAK = 0.05
@@ -53,9 +59,21 @@ _LEAST_WORTH = 0.05
 # of two texts that are otherwise alike, the one that is better in any aspect is above
 _LEAST_WEIGHT = 0.02
 OVERALL = "overall"
-SLOR_SHARES = (0.0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7)
+LIKELIHOOD_SHARES = (0.0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7)
+# Of shares that agree alike, to about a standard error, the least: likelihood is what generators themselves strive for.
+_ALIKE = 0.001
 # with a larger share nothing but its worst sentence would count in a long text
 WORST_SHARES = (0.0, 0.25, 0.5)
+
+
+class _Shares(NamedTuple):
+    """That of likelihood beside acceptability, and that of the worst sentence beside the mean."""
+
+    share: float
+    worst: float
+
+
+_UNRATED = _Shares(0.3, 0.5)  # where no ratings help to choose
 
 
 class Rated(NamedTuple):
@@ -97,7 +115,8 @@ def fit_reading(
     models
         Which models read them.
     rated
-        What helps to choose how much SLOR counts beside acceptability, and the worst sentence beside the mean.
+        What helps, beside the documents, to choose how much likelihood counts beside acceptability, and the worst
+        sentence beside the mean.
     progress
         Told how many texts have been read, of how many.
     """
@@ -152,7 +171,7 @@ class _Fit:
         self.worth = np.maximum(1 - np.array([document.cost for document in documents]), _LEAST_WORTH)
         self.fitted = np.array([not document.apart for document in documents])
         sound = self.kinds == ""
-        self.usual = {name: float(np.nanmean(values[sound])) for name, values in seen.of_texts.items()}
+        self.usual = {name: _known_mean(values[sound]) for name, values in seen.of_texts.items()}
         self.texts = {
             name: np.where(np.isnan(values), self.usual[name], values) for name, values in seen.of_texts.items()
         }
@@ -172,10 +191,10 @@ class _Fit:
             "models": models._asdict(),
             "aspects": {name: _rounded(weights) for name, weights in aspects.items()},
             "worst": worst,
-            "slor_share": share,
+            "likelihood_share": share,
             "usual": _rounded(self.usual),
             "overall": {name: _rounded(standing._asdict()) for name, standing in overall.items()},
-            "weak": round(float(np.quantile(self.seen.likeness[sound], _WEAK)), 3),
+            "weak": round(float(np.quantile(self.seen.likeness[sound], _WEAK)), 3) if sound.any() else 0.0,
             "documents": {"fitted": int(self.fitted.sum()), "apart": int((~self.fitted).sum())},
         }
         figures = {**self._reliability(values), OVERALL: self._told(overall, values)}
@@ -188,19 +207,22 @@ class _Fit:
         return np.where(np.isin(self.kinds, sorted(TELLS[aspect])), 1 - self.amounts, 1.0)
 
     def _grammaticality(self) -> tuple[dict[str, float], float, float]:
-        """The weights of a sentence, the share of SLOR in them, and that of the worst sentence."""
+        """The weights of a sentence, the share of likelihood in them, and that of the worst sentence."""
         owner = self.seen.owner
         target = 1 - self._is_broken()
         known = self.fitted[owner] & ~np.isin(self.kinds[owner], [SEVERAL, *sorted(SILENT[GRAMMATICALITY])])
         fits = {}
-        for share in SLOR_SHARES if self.rated else (0.3,):
+        for share in LIKELIHOOD_SHARES if self.rated else (_UNRATED.share,):
             features, unmix = _mixed(self.seen.of_sentences, share, known)
             weights = _logistic({name: values[known] for name, values in features.items()}, target[known])
             fits[share] = unmix(weights)
-        best, worst = max(
-            ((share, worst) for share in fits for worst in WORST_SHARES), key=lambda two: self._agreement(fits, *two)
-        )
-        return fits[best], best, worst if self.rated else 0.5
+        if not self.rated:
+            return fits[_UNRATED.share], *_UNRATED
+        # a document is asked for the share of its sound sentences, which says nothing of how much the worst one counts
+        worst = {share: max(WORST_SHARES, key=lambda each: self._people(fits[share], each)) for share in fits}
+        agreement = {share: self._agreement(fits[share], worst[share]) for share in fits}
+        chosen = min(share for share in fits if agreement[share] >= max(agreement.values()) - _ALIKE)
+        return fits[chosen], chosen, worst[chosen]
 
     def _is_broken(self) -> FloatArray:
         """For each sentence 1 where it is, or is part of, one that was damaged."""
@@ -209,10 +231,19 @@ class _Fit:
             found[at] = any(start < last and first < end for first, last in self.documents[owner].broken)
         return found
 
-    def _agreement(self, fits: Mapping[float, Mapping[str, float]], share: float, worst: float) -> float:
+    def _agreement(self, grammar: Mapping[str, float], worst: float) -> float:
+        """How well it tells what people say, and as much what was done to documents.
+
+        Learners and those who simplify write other faults than generators, which loop and break off.
+        """
+        values = _grammar(grammar, self.seen, len(self.kinds), worst)
+        damage = self._tells(GRAMMATICALITY, values, self.fitted)
+        return self._people(grammar, worst) + float(np.nan_to_num(damage))
+
+    def _people(self, grammar: Mapping[str, float], worst: float) -> float:
         """The mean rank correlation with the ratings."""
-        found = [self._correlation(fits[share], rated, seen, worst) for rated, seen in self.rated]
-        return float(np.nan_to_num(found).mean()) if found else 0.0
+        found = [self._correlation(grammar, rated, seen, worst) for rated, seen in self.rated]
+        return float(np.nan_to_num(found).mean())
 
     @staticmethod
     def _correlation(grammar: Mapping[str, float], rated: Rated, seen: _Seen, worst: float) -> float:
@@ -245,11 +276,18 @@ class _Fit:
 
     def _reliability(self, values: Mapping[str, FloatArray]) -> dict[str, float]:
         """How well each aspect tells its damage: the rank correlation on the documents kept apart."""
-        found = {}
-        for name in ASPECTS:
-            rows = ~self.fitted & (np.isin(self.kinds, ["", *TELLS[name]]))
-            found[name] = spearman(values[name][rows], self._target(name)[rows]).value
-        return found
+        return {name: self._tells(name, values[name], ~self.fitted) for name in ASPECTS}
+
+    def _tells(self, aspect: str, values: FloatArray, some: npt.NDArray[np.bool_]) -> float:
+        """The rank correlation of an aspect with its damage on some of the documents."""
+        rows = some & np.isin(self.kinds, ["", *TELLS[aspect]])
+        return spearman(values[rows], self._target(aspect)[rows]).value
+
+
+def _known_mean(values: FloatArray) -> float:
+    """The mean of those that are known; 0 where none is, so that such a feature tells nothing."""
+    known = values[~np.isnan(values)]
+    return float(known.mean()) if len(known) else 0.0
 
 
 def _grammar(weights: Mapping[str, float], seen: _Seen, texts: int, worst: float) -> FloatArray:
@@ -266,9 +304,11 @@ def _value(weights: Mapping[str, float], features: Mapping[str, FloatArray]) -> 
 def _mixed(
     features: Mapping[str, FloatArray], share: float, rows: npt.NDArray[np.bool_]
 ) -> tuple[dict[str, FloatArray], Callable[[Mapping[str, float]], dict[str, float]]]:
-    """Acceptability and SLOR as one feature, of which SLOR is a given share once both have the same spread."""
-    spread = {name: float(np.std(features[name][rows])) for name in ("acceptability", "slor")}
-    parts = {"acceptability": (1 - share) / spread["acceptability"], "slor": share / spread["slor"]}
+    """Acceptability and likelihoods as one feature, these with a given share once all have the same spread."""
+    shares = {"acceptability": 1 - share, **dict.fromkeys(LIKELIHOODS, share / len(LIKELIHOODS))}
+    spreads = {name: float(np.std(features[name][rows])) for name in shares}
+    # what is the same for all sentences tells nothing, whatever its share
+    parts = {name: each / spreads[name] if spreads[name] else 0.0 for name, each in shares.items()}
     mixed = {"acceptability": sum(part * features[name] for name, part in parts.items())}
     mixed |= {name: values for name, values in features.items() if name not in parts}
 

@@ -47,7 +47,11 @@ _COST_OF_SENTENCE = {"repeated": 0.4, "repeated_changed": 0.25, "repeated_beginn
 _COST_OF_DOCUMENT = {"reordered": 0.1, "beheaded": 0.1}
 _MIXABLE = tuple(kind for kind in DOCUMENT_KINDS if kind != "beheaded")
 
+_LONGEST, _WIDEST = 6, 4  # the sentences of an extract, and how far each may stand from the one before
+
 Dress = Callable[[str], str]
+Article = list[list[str]]
+"""The sentences of each of its paragraphs."""
 
 
 class Document(NamedTuple):
@@ -83,6 +87,7 @@ def make_documents(
     seed: int,
     advance: Callable[[int], None] = lambda size: None,
     treebanks: Sequence[str] = (),
+    extracts: int = 0,
 ) -> list[Document]:
     """Draw paragraphs of the articles kept apart; each as it is, damaged in two ways, and in several at once.
 
@@ -98,12 +103,17 @@ def make_documents(
         Told how many bytes of the corpus have been read.
     treebanks
         CoNLL-U files, of which all documents are taken too, in pieces of a few sentences.
+    extracts
+        How many extracts are taken too: a few sentences of an article in their order, what stood between them left
+        out, as in a summary. They are sound, though each has less to do with the one before.
     """
     random = np.random.default_rng([seed, 5])
-    drawn = paragraphs_of(corpus, advance)
+    articles = articles_apart(corpus, advance)
+    drawn = paragraphs_of(articles)
     if len(drawn) < 2:
         raise InputError("the articles kept apart have no paragraphs of several sentences; give more text")
     pieces = [piece for path in treebanks for piece in pieces_of(path)]
+    pieces += extracts_of(articles, extracts, np.random.default_rng([seed, 6]))
     chosen = [*(drawn[at] for at in random.permutation(len(drawn))[:count]), *pieces]
     chosen = [chosen[at] for at in random.permutation(len(chosen))]
     others = [sentence for sentences in chosen for sentence in sentences]
@@ -233,14 +243,39 @@ def _circled(sentences: list[str], babbler: Babbler, amount: float, random: np.r
     return DamagedDocument(" ".join(made), tuple(made), CIRCLED, done / len(sentences))
 
 
-def paragraphs_of(corpus: Corpus, advance: Callable[[int], None]) -> list[list[str]]:
-    """The sentences of each paragraph of a few sentences of the articles kept apart."""
-    found = []
-    for paragraph in corpus.paragraphs(advance):
-        if paragraph.held_out:
-            sentences = [paragraph.text[start:end] for start, end in split_sentences(paragraph.text)]
-            if _FEWEST <= len(sentences) <= _MOST and all(map(is_usable, sentences)):
-                found.append(sentences)
+def articles_apart(corpus: Corpus, advance: Callable[[int], None] = lambda size: None) -> list[Article]:
+    """The articles kept apart."""
+    return [
+        [[text[start:end] for start, end in split_sentences(text)] for text, _ in article]
+        for article in corpus.articles(advance)
+        if article[0].held_out
+    ]
+
+
+def paragraphs_of(articles: Sequence[Article]) -> list[list[str]]:
+    """The paragraphs of a few sentences."""
+    return [
+        sentences
+        for article in articles
+        for sentences in article
+        if _FEWEST <= len(sentences) <= _MOST and all(map(is_usable, sentences))
+    ]
+
+
+def extracts_of(articles: Sequence[Article], count: int, random: np.random.Generator) -> list[list[str]]:
+    """Draw sentences of an article in their order, half of the time from its beginning, with gaps between them."""
+    usable = [
+        [sentence for sentences in article for sentence in sentences if is_usable(sentence)] for article in articles
+    ]
+    usable = [sentences for sentences in usable if len(sentences) >= 2 * _FEWEST]
+    found: list[list[str]] = []
+    while usable and len(found) < count:
+        sentences = usable[int(random.integers(len(usable)))]
+        steps = random.integers(1, _WIDEST + 1, int(random.integers(2, _LONGEST + 1)))
+        first = 0 if random.random() < 0.5 else int(random.integers(len(sentences) - 2))
+        places = [first, *(first + np.cumsum(steps[1:])).tolist()]
+        if len(drawn := [sentences[place] for place in places if place < len(sentences)]) > 1:
+            found.append(drawn)
     return found
 
 

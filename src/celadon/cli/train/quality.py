@@ -214,7 +214,7 @@ def _command(arguments: argparse.Namespace) -> str:
         given += [word for value in getattr(arguments, name) for word in (f"--{name.replace('_', '-')}", value)]
     for name in ("damaged", "treebank"):
         given += [word for path in getattr(arguments, name) for word in (f"--{name}", Path(path).name)]
-    optional = ("scale", "set_field", "format", "text_field", "name")
+    optional = ("scale", "set_field", "format", "text_field", "name", "about")
     given += given_options(arguments, [name for name in optional if getattr(arguments, name)])
     given += given_options(arguments, ("documents",) if arguments.damaged else ())
     given += given_options(arguments, ("tasks", "features", "likelihood", "encoder", "seed"))

@@ -18,7 +18,8 @@ if TYPE_CHECKING:
 _EPILOG = """\
 Paragraphs of the articles kept apart are damaged by known amounts: sentences repeated, out of order, of other articles,
 broken. Each aspect learns the share of the text that is left whole; all of them together, what the text is worth. Rated
-sentences, where given, only choose how much SLOR counts beside acceptability, and the worst sentence beside the mean.
+sentences, where given, only help to choose how much likelihood counts beside acceptability, and the worst sentence
+beside the mean.
 
 example:
   celadon train reading corpus.txt.xz --rated gug.jsonl:grammaticality --output mine.json
@@ -40,6 +41,13 @@ def add_parser(kinds: Any) -> None:
     command.add_argument("--tier", default="builtin", metavar="NAME", help="which models read (default: builtin)")
     command.add_argument("--encoder", metavar="FOLDER", help="read with this encoder instead of the tier's")
     command.add_argument("--documents", type=int, default=2_000, metavar="N", help="paragraphs (default: 2000)")
+    command.add_argument(
+        "--extracts",
+        type=int,
+        default=0,
+        metavar="N",
+        help="more documents: sentences of an article with others between them left out (default: 0)",
+    )
     command.add_argument(
         "--treebank",
         action="append",
@@ -72,7 +80,9 @@ def run(arguments: argparse.Namespace) -> int:
     rated = [_rated(given) for given in arguments.rated]
     corpus = Corpus(tuple(map(Path, arguments.corpus)))
     with bar("reading the corpus", corpus.size) as shown:
-        documents = make_documents(corpus, arguments.documents, arguments.seed, shown.update, arguments.treebank)
+        documents = make_documents(
+            corpus, arguments.documents, arguments.seed, shown.update, arguments.treebank, arguments.extracts
+        )
     with CountProgress("texts") as progress:
         fitted = fit_reading(documents, models, rated, progress)
     atomic_write_text(arguments.output, _file(fitted, _command(arguments)))
@@ -103,7 +113,7 @@ def _rated(given: str) -> Rated:
 def _command(arguments: argparse.Namespace) -> str:
     """The command that makes these weights, with files by their names."""
     given: list[str] = [*file_names(arguments.corpus), "--output", Path(arguments.output).name]
-    given += given_options(arguments, ("tier", "documents", "seed"))
+    given += given_options(arguments, ("tier", "documents", "extracts", "seed"))
     for path in arguments.treebank:
         given += ["--treebank", Path(path).name]
     for rated in arguments.rated:

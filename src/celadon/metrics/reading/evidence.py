@@ -22,6 +22,7 @@ from celadon.text.surface_marks import hanging_opening, loose_end, unknown_marks
 
 UNKNOWN, LOOSE, HANGING = "unknown word", "loose end", "hanging opening"
 """The labels of spans."""
+_GOOD = 0.5
 
 
 def of_sentences(metric: str, text: str, found: Judgement) -> SentenceEvidence:
@@ -31,8 +32,7 @@ def of_sentences(metric: str, text: str, found: Judgement) -> SentenceEvidence:
     sentences, marks = [], []
     last = int(features.ends[-1])
     for at, (start, end) in enumerate(zip(features.starts.tolist(), features.ends.tolist(), strict=True)):
-        acceptability, slor = (features.of_sentences[name][at] for name in ("acceptability", "slor"))
-        note = f"{found.sentences[at]:.2f}: acceptable {1 / (1 + math.exp(-acceptability)):.2f}, SLOR {slor:.2f}"
+        note = f"{found.sentences[at]:.2f}: {_told(text, found, at)}"
         sentences.append(Span(start, end, WORST if at == worst else SENTENCE, note))
         sentence = text[start:end]
         marks += [Span(start + a, start + b, UNKNOWN) for a, b in unknown_marks(sentence)]
@@ -43,6 +43,26 @@ def of_sentences(metric: str, text: str, found: Judgement) -> SentenceEvidence:
     return SentenceEvidence(
         metric, told, (*sentences, *marks), sentences=tuple(sentences), values=tuple(found.sentences.tolist())
     )
+
+
+def _told(text: str, found: Judgement, at: int) -> str:
+    """What the models say of a sentence; of one that is rather bad than good, also where in it fluency is least."""
+    features = found.features
+    acceptability, capped = (float(features.of_sentences[name][at]) for name in ("acceptability", "capped"))
+    told = f"acceptable {1 / (1 + math.exp(-acceptability)):.2f}, fluency {capped:.2f}"
+    start, end = features.passages[at]
+    if found.sentences[at] >= _GOOD or 2 * (end - start) > features.ends[at] - features.starts[at]:
+        return told
+    return f"{told}, least in “{_whole_words(text, start, end)}”"
+
+
+def _whole_words(text: str, start: int, end: int) -> str:
+    """Some characters of a text, with the rest of the words at both ends."""
+    while start and text[start - 1 : start + 1].isalnum():
+        start -= 1
+    while text[end - 1 : end + 1].isalnum() and end < len(text):
+        end += 1
+    return text[start:end]
 
 
 def of_repetition(metric: str, sample: Sample) -> RedundancyEvidence | None:
@@ -92,6 +112,8 @@ def of_likeness(metric: str, found: Judgement, weak: float) -> FocusEvidence:
     else:
         many = "1 transition" if len(transitions) == 1 else f"{len(transitions):,} transitions"
         told = f"{len(spans):,} of {many} weak: the meaning is less than {weak:.2f} like that of what came before"
+        if again := sum(map(math.isnan, values)):
+            told += f"; {again:,} left out, where a sentence says again what came before"
     return FocusEvidence(metric, told, spans, transitions=transitions, threshold=weak)
 
 

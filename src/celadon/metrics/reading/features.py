@@ -14,6 +14,7 @@ from celadon.core import FloatArray, IntArray
 from celadon.metrics.gruen.redundancy import redundancies
 from celadon.metrics.meteor import function_words
 from celadon.metrics.per_text import least, means
+from celadon.metrics.reading.fluency import fluency
 from celadon.text.repetition import longest_loop, repeated_grams, sentence_words
 from celadon.text.surface_marks import hanging_opening, loose_end, unknown_marks
 
@@ -32,7 +33,9 @@ WITHIN = 120
 SOON = 20
 """How many words back an echoed word may have come."""
 
-SENTENCE_FEATURES = ("acceptability", "slor", "unknown", "loose")
+LIKELIHOODS = ("capped", "weakest")
+"""The features that are the language model's: see :class:`celadon.metrics.reading.fluency.Fluency`."""
+SENTENCE_FEATURES = ("acceptability", *LIKELIHOODS, "unknown", "loose")
 TEXT_FEATURES = (
     "echoes",
     "bigrams",
@@ -65,17 +68,20 @@ class Features:
     owner, starts, ends
         The text of each sentence, and its characters.
     of_sentences
-        ``acceptability``: the encoder's logit. ``slor``: of the language model. ``unknown``, ``loose``: 1 where there
-        is a mark for an unknown word; where the sentence breaks off.
+        ``acceptability``: the encoder's logit. ``capped``, ``weakest``: how fluent the sentence is by the language
+        model, and its weakest passage. ``unknown``, ``loose``: 1 where there is a mark for an unknown word; where the
+        sentence breaks off.
+    passages
+        The characters of each sentence's weakest passage in its text.
     likeness
         Of each sentence the greatest cosine with the ``LOOK_BACK`` before it, bent so as to stay below ``RELATED``; NaN
-        for a first one.
+        for a first one, and for one that says again what any before it said: that is no sign of focus.
     of_texts
         ``echoes``: the share of content words that came within the last ``SOON`` words. ``bigrams``, ``trigrams``: the
         share of word n-grams that came before in the text. ``loops``: the share of words, in the sentence that has
         most, that repeat what stood there before. ``pairs``: the signs by which sentences repeat each other (GRUEN's
         four), per sentence. ``meanings``: the mean over sentences, the first left out, of how far the greatest cosine
-        with any before is above ``ALIKE``. ``likeness``, ``least_likeness``: of the sentences after the first.
+        with any before is above ``ALIKE``. ``likeness``, ``least_likeness``: of the sentences that have one.
         ``order``, ``least_order``: the probability that the parts of a text stand in their right order, over its
         splits. ``hanging``: 1 where the first word refers to nothing. NaN where a text of one sentence has none.
     reasons
@@ -86,6 +92,7 @@ class Features:
     starts: IntArray
     ends: IntArray
     of_sentences: Mapping[str, FloatArray]
+    passages: tuple[tuple[int, int], ...]
     likeness: FloatArray
     of_texts: Mapping[str, FloatArray]
     reasons: Mapping[int, str]
@@ -104,7 +111,7 @@ def _look(batch: Batch, models: ReadingModels) -> Features:
         Places(encodings.owner, encodings.starts, encodings.ends),
         Places(likelihoods.owner, likelihoods.starts, likelihoods.ends),
     )
-    slor = (likelihoods.logprobs - likelihoods.unigrams) / likelihoods.lengths
+    fluencies = [fluency(likelihoods.tokens[at]) for at in theirs.tolist()]
     surface = batch.view("reading surface", lambda: _Surface.of(batch))
     said_again, likeness = _likenesses(encodings)
     repeated = redundancies(batch)
@@ -126,10 +133,14 @@ def _look(batch: Batch, models: ReadingModels) -> Features:
         ends=encodings.ends[ours],
         of_sentences={
             "acceptability": encodings.encoded.acceptability[ours].astype(np.float64),
-            "slor": slor[theirs],
+            **{name: np.array([getattr(each, name) for each in fluencies]) for name in LIKELIHOODS},
             "unknown": marks[:, 0],
             "loose": marks[:, 1],
         },
+        passages=tuple(
+            (start + each.passage[0], start + each.passage[1])
+            for start, each in zip(starts.tolist(), fluencies, strict=True)
+        ),
         likeness=likeness[ours],
         of_texts=of_texts,
         reasons=reasons,
@@ -141,14 +152,13 @@ def _of_neighbours(
 ) -> dict[str, FloatArray]:
     """What sentences have to do with those before them, by text."""
     samples = len(batch)
-    followers = np.flatnonzero(~np.isnan(likeness))
-    after = encodings.owner[followers]
+    followers, judged = np.flatnonzero(~np.isnan(said_again)), np.flatnonzero(~np.isnan(likeness))
     orders = batch.order(models.encoder)
     in_order = 1 / (1 + np.exp(-orders.kept))
     return {
-        "meanings": means(after, said_again[followers], samples),
-        "likeness": means(after, likeness[followers], samples),
-        "least_likeness": least(after, likeness[followers], samples),
+        "meanings": means(encodings.owner[followers], said_again[followers], samples),
+        "likeness": means(encodings.owner[judged], likeness[judged], samples),
+        "least_likeness": least(encodings.owner[judged], likeness[judged], samples),
         "order": means(orders.owner, in_order, samples),
         "least_order": least(orders.owner, in_order, samples),
     }
@@ -157,7 +167,8 @@ def _of_neighbours(
 def _likenesses(encodings: Encodings) -> tuple[FloatArray, FloatArray]:
     """For each sentence how much it says again of any before it, and how much it has to do with the few right before.
 
-    The greatest cosine in both: what is above ``ALIKE``, and bent at ``RELATED``. NaN for a first sentence.
+    The greatest cosine in both: what is above ``ALIKE``, and bent at ``RELATED``. NaN for a first sentence, the latter
+    also for one that says something again.
     """
     count = len(encodings.owner)
     any_before, right_before = np.full(count, np.nan), np.full(count, np.nan)
@@ -168,7 +179,8 @@ def _likenesses(encodings: Encodings) -> tuple[FloatArray, FloatArray]:
             # no matrix product over all: its rounding may depend on the number of sentences
             cosines = (vectors[:at] * vectors[at]).sum(axis=1)
             any_before[begin + at] = max(cosines.max() - ALIKE, 0.0)
-            right_before[begin + at] = RELATED * np.tanh(cosines[-LOOK_BACK:].max() / RELATED)
+            if not any_before[begin + at]:
+                right_before[begin + at] = RELATED * np.tanh(cosines[-LOOK_BACK:].max() / RELATED)
     return any_before, right_before
 
 

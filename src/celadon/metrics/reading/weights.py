@@ -13,7 +13,7 @@ from celadon.core import FloatArray, InputError, UsageError
 from celadon.io.json_file import number_of, read_json_object
 from celadon.metrics.reading.features import SENTENCE_FEATURES, TEXT_FEATURES, ReadingModels
 
-FORMAT = "celadon-reading/2"
+FORMAT = "celadon-reading/3"
 TIERS = {"builtin": ReadingModels(), "standard": ReadingModels(likelihood="smollm2-int8")}
 """Which models read; each tier has its own weights."""
 
