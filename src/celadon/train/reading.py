@@ -73,7 +73,7 @@ class _Shares(NamedTuple):
     worst: float
 
 
-_UNRATED = _Shares(0.3, 0.5)  # where no ratings help to choose
+_UNRATED = _Shares(0.2, 0.5)  # where no ratings help to choose
 
 
 class Rated(NamedTuple):
