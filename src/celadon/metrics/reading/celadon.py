@@ -89,7 +89,7 @@ class CeladonGrammaticality(_Reading):
     info: ClassVar[MetricInfo] = MetricInfo(
         name="celadon.grammaticality",
         meaning="how grammatical and fluent the sentences are, the worst beside the mean",
-        reading="1 where every sentence is sound; acceptability, SLOR, unknown-word marks and loose ends decide",
+        reading="1 where every sentence is sound; acceptability, fluency, unknown-word marks and loose ends decide",
         parts=("mean", "worst", "sentences"),
     )
 

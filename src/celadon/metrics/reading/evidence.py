@@ -23,6 +23,7 @@ from celadon.text.surface_marks import hanging_opening, loose_end, unknown_marks
 UNKNOWN, LOOSE, HANGING = "unknown word", "loose end", "hanging opening"
 """The labels of spans."""
 _GOOD = 0.5
+"""The grammaticality from which on a sentence needs no passage pointed out."""
 
 
 def of_sentences(metric: str, text: str, found: Judgement) -> SentenceEvidence:
@@ -60,7 +61,7 @@ def _whole_words(text: str, start: int, end: int) -> str:
     """Some characters of a text, with the rest of the words at both ends."""
     while start and text[start - 1 : start + 1].isalnum():
         start -= 1
-    while text[end - 1 : end + 1].isalnum() and end < len(text):
+    while end < len(text) and text[end - 1 : end + 1].isalnum():
         end += 1
     return text[start:end]
 
