@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import copy
-import io
 import os
 from pathlib import Path
 from typing import Any
@@ -15,16 +14,15 @@ from celadon.core import InputError, UsageError
 from celadon.models.onnx_lm import OnnxLanguageModel
 from celadon.models.quantisation import quantise_rows
 from celadon.models.smollm2 import convert
-from celadon.models.smollm2.conversion import write_folder
 from celadon.models.smollm2.filling import shape_of
 from celadon.models.smollm2.gguf import read_gguf
 from celadon.models.smollm2.layout import SMOLLM2, Precision
-from celadon.models.smollm2.smoothing import Smoothing, no_smoothing, pack_smoothing, smoothing_size, unpack_smoothing
+from celadon.models.smollm2.smoothing import no_smoothing, pack_smoothing, smoothing_size, unpack_smoothing
 from celadon.models.smollm2.vocabulary import build_tokenizer
 from celadon.train.smollm2_graph import build_graph
 from celadon.train.smollm2_smoothing import activation_sizes, find_smoothing
 from tests.models import tiny_llama
-from tests.models.tiny_llama import CORPUS, SHAPE
+from tests.models.tiny_llama import CORPUS, SHAPE, converted
 
 try:
     import gguf
@@ -54,14 +52,6 @@ def folders(made: tuple[Path, Any], tmp_path_factory: pytest.TempPathFactory) ->
     """The converted models."""
     into = tmp_path_factory.mktemp("converted")
     return {precision: converted(made[0], into / precision, precision, no_smoothing(SHAPE)) for precision in Precision}
-
-
-def converted(path: Path, into: Path, precision: Precision, smoothing: Smoothing) -> Path:
-    table = io.BytesIO()
-    np.save(table, np.full(SHAPE.vocabulary, -np.log(SHAPE.vocabulary), dtype=np.float32))
-    graph = build_graph(SHAPE, precision)
-    write_folder(read_gguf(path), into, "tiny", precision, SHAPE, graph, table.getvalue(), smoothing)
-    return into
 
 
 @pytest.fixture(scope="module")

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import io
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from celadon.models.smollm2.layout import LlamaShape
+from celadon.models.smollm2.layout import LlamaShape, Precision
+from celadon.models.smollm2.smoothing import Smoothing
 
 SHAPE = LlamaShape(
     vocabulary=512,
@@ -134,6 +136,19 @@ def write_gguf(
     writer.write_tensors_to_file()
     writer.close()
     return stored
+
+
+def converted(path: Path, into: Path, precision: Precision, smoothing: Smoothing) -> Path:
+    """Convert a GGUF file of such a model to a folder as the model store has it."""
+    from celadon.models.smollm2.conversion import write_folder
+    from celadon.models.smollm2.gguf import read_gguf
+    from celadon.train.smollm2_graph import build_graph
+
+    table = io.BytesIO()
+    np.save(table, np.full(SHAPE.vocabulary, -np.log(SHAPE.vocabulary), dtype=np.float32))
+    graph = build_graph(SHAPE, precision)
+    write_folder(read_gguf(path), into, "tiny", precision, SHAPE, graph, table.getvalue(), smoothing)
+    return into
 
 
 def _undo(weight: np.ndarray, heads: int) -> np.ndarray:

@@ -79,11 +79,12 @@ def _write_base(base: Path, words: list[str]) -> None:
 
 
 def _material(files: Path, work: Path):  # type: ignore[no-untyped-def]
-    from celadon.train.acceptability import prepare
+    from celadon.train.acceptability import encoder_tokenizer
     from celadon.train.acceptability_examples import Sources
+    from celadon.train.material import prepare
 
-    corpus = Corpus((files / "corpus.txt",), 0.1)
-    return prepare(Sources(corpus, (files / "bank.conllu",), (files / "labels.tsv",)), SMALL, files / "base", work)
+    sources = Sources(Corpus((files / "corpus.txt",), 0.1), (files / "bank.conllu",), (files / "labels.tsv",))
+    return prepare(sources, SMALL, encoder_tokenizer(files / "base"), work)
 
 
 def test_units_keep_sentences_beside_their_copies(files: Path, tmp_path: Path) -> None:
@@ -102,8 +103,9 @@ def test_units_keep_sentences_beside_their_copies(files: Path, tmp_path: Path) -
 
 
 def test_made_sentences_are_learnt_as_bad_ones(files: Path, tmp_path: Path) -> None:
-    from celadon.train.acceptability import prepare
+    from celadon.train.acceptability import encoder_tokenizer
     from celadon.train.acceptability_examples import Sources
+    from celadon.train.material import prepare
 
     made = tmp_path / "made.jsonl"
     corpus = str(files / "corpus.txt")
@@ -112,7 +114,8 @@ def test_made_sentences_are_learnt_as_bad_ones(files: Path, tmp_path: Path) -> N
     )
     texts = [json.loads(line)["text"] for line in made.read_text().splitlines()]
     sources = Sources(Corpus((files / "corpus.txt",), 0.1), disfluent=(made,))
-    material = prepare(sources, SMALL, files / "base", tmp_path / "work")
+    tokenizer = encoder_tokenizer(files / "base")
+    material = prepare(sources, SMALL, tokenizer, tmp_path / "work")
     rows = [at for at, kind in enumerate(material.trained.kinds) if kind == "disfluent"]
     assert len(rows) == len(texts) == 7
     assert (material.trained.targets[rows] == 0).all()
@@ -121,7 +124,7 @@ def test_made_sentences_are_learnt_as_bad_ones(files: Path, tmp_path: Path) -> N
     assert [mark_and_words.split()[1] for mark_and_words in shown] == [text.split()[0].lower() for text in texts]
     (tmp_path / "none.jsonl").write_text("")
     with pytest.raises(InputError, match=r"none\.jsonl"):
-        prepare(sources._replace(disfluent=(tmp_path / "none.jsonl",)), SMALL, files / "base", tmp_path / "other")
+        prepare(sources._replace(disfluent=(tmp_path / "none.jsonl",)), SMALL, tokenizer, tmp_path / "other")
 
 
 def test_a_run_that_was_stopped_comes_to_the_same(files: Path, tmp_path: Path) -> None:

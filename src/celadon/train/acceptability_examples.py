@@ -36,6 +36,8 @@ _BARELY_DAMAGED = 0.4
 _LABELLED, _DISFLUENT = "labelled", "disfluent"
 
 Advance = Callable[[int], None]
+Teach = Callable[[Sequence[str]], npt.NDArray[np.float32]]
+"""A logit for each text: how acceptable it is."""
 _Two: TypeAlias = tuple[str, str]
 
 
@@ -89,7 +91,8 @@ class Examples:
 
     They come in units, a unit's rows one after another: first ``twos``, two neighbours of a text, each followed by its
     damaged copy (four rows); then ``ones``, a sentence and its damaged copy (two rows); then labelled sentences (one
-    row). ``kinds`` names each row's damage; empty where there is none.
+    row). ``kinds`` names each row's damage; empty where there is none. ``taught`` is a teacher's logit of each row, NaN
+    where it was not asked.
     """
 
     sentences: EncodedSentences
@@ -97,6 +100,7 @@ class Examples:
     kinds: tuple[str, ...]
     twos: int
     ones: int
+    taught: npt.NDArray[np.float32]
 
     @property
     def unit_lengths(self) -> IntArray:
@@ -119,6 +123,7 @@ class Examples:
         """Write to ``folder`` under a name."""
         self.sentences.save(folder, name)
         np.save(folder / f"{name}.targets.npy", self.targets)
+        np.save(folder / f"{name}.taught.npy", self.taught)
         (folder / f"{name}.kinds.json").write_text(
             json.dumps({"twos": self.twos, "ones": self.ones, "kinds": self.kinds})
         )
@@ -127,8 +132,9 @@ class Examples:
     def load(cls, folder: Path, name: str) -> Examples:
         """Read what :meth:`save` wrote."""
         told = json.loads((folder / f"{name}.kinds.json").read_text())
-        targets = np.load(folder / f"{name}.targets.npy")
-        return cls(EncodedSentences.load(folder, name), targets, tuple(told["kinds"]), told["twos"], told["ones"])
+        targets, taught = (np.load(folder / f"{name}.{kind}.npy") for kind in ("targets", "taught"))
+        sentences = EncodedSentences.load(folder, name)
+        return cls(sentences, targets, tuple(told["kinds"]), told["twos"], told["ones"], taught)
 
 
 class _Row(NamedTuple):
@@ -137,8 +143,21 @@ class _Row(NamedTuple):
     kind: str = ""
 
 
+class Lesson(NamedTuple):
+    """A teacher, the hash of who it is, and how many sentences it is asked about, each with its damaged copy."""
+
+    teach: Teach
+    digest: str
+    sentences: int
+
+
 def make_examples(
-    sources: Sources, amounts: Amounts, tokenizer: Tokenizer, seed: int, advance: Advance = lambda size: None
+    sources: Sources,
+    amounts: Amounts,
+    tokenizer: Tokenizer,
+    seed: Sequence[int],
+    advance: Advance = lambda size: None,
+    lesson: Lesson | None = None,
 ) -> tuple[Examples, Examples]:
     """Draw, damage and number sentences: those to train on, and pairs held out.
 
@@ -152,8 +171,10 @@ def make_examples(
         For what is drawn and how it is damaged.
     advance
         Told how many more bytes of the corpus have been read.
+    lesson
+        Who else says how acceptable some of the sentences are.
     """
-    random = np.random.default_rng([seed, 1])
+    random = np.random.default_rng(seed)
     drawn, apart = _drawn(sources.corpus, amounts, random, advance)
     others = [text for two in drawn for text in two]
     if not others:
@@ -163,7 +184,7 @@ def make_examples(
     labelled = [row for path in sources.labelled for row in _labelled(path)] * amounts.labelled_passes
     labelled += [row for path in sources.disfluent for row in _disfluent(path)]
     alone = [[row._replace(text=damager.varied(row.text))] for row in labelled]
-    trained = _numbered(damager.units(drawn), damager.units(treebank), alone, tokenizer)
+    trained = _numbered(damager.units(drawn), damager.units(treebank), alone, tokenizer, lesson)
     return trained, _numbered(damager.units(apart), [], [], tokenizer)
 
 
@@ -282,9 +303,23 @@ def _rows(text: str, copy: _Row | None) -> Iterator[_Row]:
 
 
 def _numbered(
-    twos: Sequence[list[_Row]], ones: Sequence[list[_Row]], alone: Sequence[list[_Row]], tokenizer: Tokenizer
+    twos: Sequence[list[_Row]],
+    ones: Sequence[list[_Row]],
+    alone: Sequence[list[_Row]],
+    tokenizer: Tokenizer,
+    lesson: Lesson | None = None,
 ) -> Examples:
     rows = [row for unit in (*twos, *ones, *alone) for row in unit]
     sentences = number_texts([row.text for row in rows], tokenizer)
     targets = np.array([row.target for row in rows], dtype=np.float32)
-    return Examples(sentences, targets, tuple(row.kind for row in rows), len(twos), len(ones))
+    taught = np.full(len(rows), np.nan, dtype=np.float32)
+    if lesson:
+        asked = _asked(len(rows) - len(alone), lesson.sentences)
+        taught[asked] = lesson.teach([rows[at].text for at in asked.tolist()])
+    return Examples(sentences, targets, tuple(row.kind for row in rows), len(twos), len(ones), taught)
+
+
+def _asked(rows: int, sentences: int) -> IntArray:
+    """The rows that a teacher is asked about: sentences at even distances, and the copy that follows each."""
+    first = 2 * np.unique(np.linspace(0, rows // 2 - 1, min(sentences, rows // 2)).astype(np.int64))
+    return np.stack([first, first + 1], axis=1).ravel()

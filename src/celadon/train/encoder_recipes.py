@@ -5,12 +5,14 @@ from __future__ import annotations
 import dataclasses
 import hashlib
 import json
+import math
 from dataclasses import dataclass
 from typing import NamedTuple
 
 from celadon.core import UsageError
 
 PRECISIONS = ("float32", "bfloat16")
+_WARM_UP = 0.06
 
 
 class Amounts(NamedTuple):
@@ -33,8 +35,8 @@ class Amounts(NamedTuple):
 
 
 @dataclass(frozen=True)
-class AcceptabilityRecipe:
-    """All that decides what a run makes of its examples.
+class ExamplesRecipe:
+    """What decides the examples of a run, and how they are gone through.
 
     Attributes
     ----------
@@ -50,12 +52,8 @@ class AcceptabilityRecipe:
         The highest: reached after a sixteenth of the run, from where it falls to zero.
     ranking
         The weight of a sentence being above its damaged copy, beside each being near its own target.
-    meaning
-        The weight of the meaning vectors staying what they were.
-    order
-        The weight of a sentence being known to stand before the one that follows it.
-    precision
-        ``bfloat16`` multiplies in 16 bits where the processor can; the weights stay in 32.
+    dropout
+        The share of values left out of what the heads read.
     """
 
     pairs: int = Amounts().pairs
@@ -67,15 +65,10 @@ class AcceptabilityRecipe:
     longest: int = 96
     learning_rate: float = 1e-4
     ranking: float = 1.0
-    meaning: float = 2.0
-    order: float = 0.5
     dropout: float = 0.1
-    precision: str = "float32"
     seed: int = 0
 
     def __post_init__(self) -> None:
-        if self.precision not in PRECISIONS:
-            raise UsageError(f"unknown precision {self.precision!r}; known: {', '.join(PRECISIONS)}")
         for name in ("pairs", "batch_tokens", "longest"):
             if getattr(self, name) < 1:
                 raise UsageError(f"{name.replace('_', ' ')} must be at least 1")
@@ -89,6 +82,60 @@ class AcceptabilityRecipe:
     def fingerprint(self) -> str:
         """Two runs of one fingerprint over the same data make the same model."""
         return hashlib.sha256(json.dumps(dataclasses.asdict(self), sort_keys=True).encode()).hexdigest()
+
+    def rate(self, done: float) -> float:
+        """Return the learning rate after a share of the run: up, then down to zero."""
+        if done < _WARM_UP:
+            return self.learning_rate * min(1.0, (done + 1e-3) / _WARM_UP)
+        return self.learning_rate * 0.5 * (1 + math.cos(math.pi * min(1.0, (done - _WARM_UP) / (1 - _WARM_UP))))
+
+
+@dataclass(frozen=True)
+class AcceptabilityRecipe(ExamplesRecipe):
+    """All that decides what a run makes of its examples.
+
+    Attributes
+    ----------
+    taught
+        How many sentences a teacher, where there is one, is asked about; their damaged copies are asked about too.
+    meaning
+        The weight of the meaning vectors staying what they were.
+    order
+        The weight of a sentence being known to stand before the one that follows it.
+    precision
+        ``bfloat16`` multiplies in 16 bits where the processor can; the weights stay in 32.
+    """
+
+    taught: int = 20_000
+    meaning: float = 2.0
+    order: float = 0.5
+    precision: str = "float32"
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.precision not in PRECISIONS:
+            raise UsageError(f"unknown precision {self.precision!r}; known: {', '.join(PRECISIONS)}")
+
+
+@dataclass(frozen=True)
+class TeacherRecipe(ExamplesRecipe):
+    """How a language model is made a judge of sentences.
+
+    Attributes
+    ----------
+    layers
+        How many layers are trained, counted from the last; the others stay what they were.
+    head_rate
+        The highest learning rate of the head, which begins with nothing.
+    """
+
+    pairs: int = 6_000
+    treebank_passes: int = 1
+    labelled_passes: int = 2
+    held_out: int = 500
+    learning_rate: float = 3e-5
+    layers: int = 10
+    head_rate: float = 1e-3
 
 
 @dataclass(frozen=True)

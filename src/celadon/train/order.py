@@ -12,10 +12,10 @@ from torch.nn import functional
 
 from celadon.core import FloatArray, InputError, IntArray
 from celadon.text.sentences import split_sentences
-from celadon.train.acceptability import padded_rows
 from celadon.train.corpus import Advance, Corpus, number_texts
 from celadon.train.encoder_network import EncoderNetwork, Heads
 from celadon.train.encoder_recipes import OrderRecipe
+from celadon.train.example_batches import padded_rows
 
 MOST_SENTENCES = 12
 """Sentences of a paragraph that are looked at."""

@@ -69,7 +69,7 @@ class TrainingRun(ABC, Generic[Batch]):
 
     @abstractmethod
     def rate(self, seen: int) -> float:
-        """Return the learning rate."""
+        """Return the learning rate; a group of the optimiser that has a ``scale`` learns by so many times of it."""
 
     def run(self, progress: Callable[[Progress], None], save_every: float = 120.0) -> None:
         """Train to the end, or on from the checkpoint; one is taken every ``save_every`` seconds."""
@@ -96,7 +96,7 @@ class TrainingRun(ABC, Generic[Batch]):
     def _learn(self, batch: Batch) -> float:
         torch = import_torch()
         for group in self._optimiser.param_groups:
-            group["lr"] = self.rate(self.seen)
+            group["lr"] = self.rate(self.seen) * group.get("scale", 1.0)
         loss, seen = self.loss(batch)
         self._optimiser.zero_grad()
         loss.backward()  # type: ignore[no-untyped-call]
@@ -125,8 +125,9 @@ def _save(path: Path, model: torch.nn.Module, optimiser: torch.optim.Optimizer, 
     """Write a checkpoint beside its place, then rename it, so that there is always a whole one."""
     from safetensors.torch import save_file
 
-    tensors = {f"model.{name}": weight.detach() for name, weight in model.named_parameters()}
-    for name, weight in model.named_parameters():
+    learning = {name: weight for name, weight in model.named_parameters() if weight.requires_grad}
+    tensors = {f"model.{name}": weight.detach() for name, weight in learning.items()}
+    for name, weight in learning.items():
         state = optimiser.state[weight]
         tensors |= {f"{key}.{name}": state[key] for key in _MEMORY if key in state}
     draft = path.with_name(path.name + ".part")
@@ -149,6 +150,8 @@ def _restore(
             )
         there = set(file.keys())
         for name, weight in model.named_parameters():
+            if not weight.requires_grad:
+                continue
             weight.data.copy_(file.get_tensor(f"model.{name}"))
             if f"{_MEMORY[0]}.{name}" in there:
                 state: dict[str, Any] = {"step": torch.tensor(float(facts["step"]))}

@@ -9,6 +9,7 @@ _KINDS = (
     "lm",
     "ngram",
     "vectors",
+    "teacher",
     "acceptability",
     "order",
     "reading",

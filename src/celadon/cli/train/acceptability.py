@@ -5,24 +5,32 @@ from __future__ import annotations
 import argparse
 import shlex
 import shutil
-import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from celadon.cli.train.bars import bar
+from celadon.cli.train.judge_options import (
+    add_sources,
+    checkpoint_in,
+    drawing_bar,
+    source_options,
+    sources_of,
+    train_with_bar,
+)
 from celadon.cli.train.recipe_options import add_numbers, file_names, given_options, recipe_of
 
 if TYPE_CHECKING:
     from celadon.train.acceptability import AcceptabilityTraining
-    from celadon.train.acceptability_examples import Sources
+    from celadon.train.acceptability_examples import Lesson, Sources
     from celadon.train.encoder_recipes import AcceptabilityRecipe
-    from celadon.train.training_run import Progress
 
 _EPILOG = """\
 Sentences of the corpus (plain text, also .xz, .gz; a paragraph a line, a blank line between articles) and of treebanks
-are set against copies damaged in the ways of learners and of machines; labelled sentences are learnt as they are. A run
-that was stopped goes on from its last checkpoint when the same command is given again. Then:
+are set against copies damaged in the ways of learners and of machines; labelled sentences are learnt as they are. With
+--teacher some are learnt as a language model judges them that celadon train teacher has trained. A run that was stopped
+goes on from its last checkpoint when the same command is given again. Then:
   celadon train order CORPUS --network my-network.safetensors --output my-encoder
 """
 
@@ -31,6 +39,7 @@ _NUMBERS = {
     "treebank_passes": "how often each sentence of a treebank is taken, each time with another damaged copy",
     "labelled_passes": "how often each labelled sentence is taken",
     "held_out": "pairs of articles kept apart to measure on",
+    "taught": "sentences that the teacher is asked about, each with its damaged copy",
     "passes": "how often all that is gone through",
     "batch_tokens": "positions in a batch",
     "longest": "tokens of a sentence that are trained on",
@@ -54,14 +63,10 @@ def add_parser(kinds: Any) -> None:
         epilog=_EPILOG,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    command.add_argument("corpus", nargs="+", metavar="CORPUS", help="text files, also .xz and .gz")
+    add_sources(command)
     command.add_argument("--output", required=True, metavar="FOLDER", help="where the encoder is to be; a new folder")
     command.add_argument("--network", metavar="FILE", help="keep the network too, for celadon train order")
-    command.add_argument("--treebank", action="append", default=[], metavar="FILE", help="sentences in CoNLL-U")
-    command.add_argument("--labelled", action="append", default=[], metavar="FILE", help="sentences labelled as CoLA's")
-    command.add_argument(
-        "--disfluent", action="append", default=[], metavar="FILE", help="bad sentences, as celadon synth makes them"
-    )
+    command.add_argument("--teacher", metavar="FILE", help="what celadon train teacher made, to learn from too")
     command.add_argument("--test", action="append", default=[], metavar="FILE", help="labelled sentences to measure on")
     command.add_argument("--base", default="minilm", metavar="NAME", help="the encoder to begin with (default: minilm)")
     add_numbers(command, AcceptabilityRecipe, _NUMBERS)
@@ -87,7 +92,7 @@ def run(arguments: argparse.Namespace) -> int:
         torch.set_num_threads(arguments.threads)
     recipe = recipe_of(arguments, AcceptabilityRecipe)
     training, sources = _prepared(arguments, recipe, folder)
-    _train(training)
+    train_with_bar(training, training.total)
     for line in _finish(arguments, training, sources, folder):
         print(printable(line))
     if not arguments.work:
@@ -103,34 +108,29 @@ def _prepared(
     arguments: argparse.Namespace, recipe: AcceptabilityRecipe, folder: Path
 ) -> tuple[AcceptabilityTraining, Sources]:
     from celadon.models.store import folder_of
-    from celadon.train.acceptability import AcceptabilityTraining, prepare
-    from celadon.train.acceptability_examples import Sources
-    from celadon.train.corpus import Corpus
+    from celadon.train.acceptability import AcceptabilityTraining, encoder_tokenizer
+    from celadon.train.material import prepare
 
-    corpus = Corpus(tuple(Path(path) for path in arguments.corpus), seed=recipe.seed)
-    sources = Sources(
-        corpus, *(tuple(map(Path, given)) for given in (arguments.treebank, arguments.labelled, arguments.disfluent))
-    )
+    sources = sources_of(arguments, recipe.seed)
     base, work = folder_of(arguments.base), _work(arguments, folder)
-    with bar("drawing and damaging sentences", corpus.size) as shown:
-        material = prepare(sources, recipe, base, work, shown.update)
-    checkpoint = work / "checkpoint.safetensors"
-    if arguments.fresh:
-        checkpoint.unlink(missing_ok=True)
-    return AcceptabilityTraining(recipe, material, base, checkpoint), sources
+    work.mkdir(parents=True, exist_ok=True)
+    with drawing_bar(sources) as shown, _lesson(arguments, recipe, work) as lesson:
+        material = prepare(sources, recipe, encoder_tokenizer(base), work, shown.update, lesson)
+    return AcceptabilityTraining(recipe, material, base, checkpoint_in(work, fresh=arguments.fresh)), sources
 
 
-def _train(training: AcceptabilityTraining) -> None:
-    if training.seen:
-        print(f"going on from the checkpoint after {training.seen:,} of {training.total:,}", file=sys.stderr)
-    with bar("training", training.total, unit="unit") as shown:
-        shown.update(training.seen)
+@contextmanager
+def _lesson(arguments: argparse.Namespace, recipe: AcceptabilityRecipe, work: Path) -> Iterator[Lesson | None]:
+    """What the teacher, if there is one, is asked, with a bar that shows how far it is."""
+    if not arguments.teacher:
+        yield None
+        return
+    from celadon.train.acceptability_examples import Lesson
+    from celadon.train.teacher import open_teacher
 
-        def advance(progress: Progress) -> None:
-            shown.set_postfix_str(f"loss {progress.loss:.3f}", refresh=False)
-            shown.update(progress.seen - shown.n)
-
-        training.run(advance)
+    teacher = open_teacher(Path(arguments.teacher))
+    with bar("asking the teacher", 2 * recipe.taught, unit="sentence") as shown:
+        yield Lesson(teacher.kept_in(work, shown.update), teacher.digest, recipe.taught)
 
 
 def _finish(
@@ -158,8 +158,8 @@ def _finish(
 def _command(arguments: argparse.Namespace) -> str:
     """The command that makes this encoder, with files by their names."""
     given: list[str] = [*file_names(arguments.corpus), "--output", Path(arguments.output).name]
-    for name in ("treebank", "labelled", "disfluent", "test"):
-        for path in getattr(arguments, name):
-            given += [f"--{name}", Path(path).name]
+    given += [*source_options(arguments), *(word for path in arguments.test for word in ("--test", Path(path).name))]
+    if arguments.teacher:
+        given += ["--teacher", Path(arguments.teacher).name]
     given += given_options(arguments, ("base", *_NUMBERS, "precision"))
     return shlex.join(["celadon", "train", "acceptability", *given])
