@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+import numpy as np
+
 from celadon.train.acceptability import AcceptabilityTraining
 from celadon.train.acceptability_examples import Sources
 from celadon.train.acceptability_measures import PairAccuracy
@@ -20,7 +22,7 @@ def acceptability_card(
     pairs: Sequence[PairAccuracy],
     labelled: Mapping[str, tuple[float, int]],
     about: str,
-    command: str,
+    commands: Sequence[str],
 ) -> str:
     """The card of an encoder after training on acceptability, in Markdown.
 
@@ -36,8 +38,8 @@ def acceptability_card(
         Matthews' correlation with the labels of each file measured on, and its number of sentences.
     about
         What the data are, and their licence.
-    command
-        What made it.
+    commands
+        What made it, and before it its teacher.
     """
     examples = training.material.trained
     files = [*sources.corpus.paths, *sources.files]
@@ -53,6 +55,7 @@ def acceptability_card(
         f"- files: {', '.join(path.name for path in files)} (sha256 of all {training.material.digest})",
         f"- sentences with a damaged copy: {2 * examples.twos:,} of the corpus, {examples.ones:,} of treebanks; "
         f"labelled sentences: {alone:,}, repetitions counted",
+        *_taught(training),
         f"- kept apart: {sources.corpus.hold_out:g} of the corpus' articles (seed {sources.corpus.seed})",
         "",
         "## Figures",
@@ -67,9 +70,14 @@ def acceptability_card(
         "",
         "## How it was made",
         "",
-        f"    {command}",
+        *(f"    {command}" for command in commands),
     ]
     return "\n".join(lines) + "\n"
+
+
+def _taught(training: AcceptabilityTraining) -> list[str]:
+    asked = int((~np.isnan(training.material.trained.taught)).sum())
+    return [f"- judged by a teacher: {asked:,} of these sentences and copies"] if asked else []
 
 
 def order_card(before: str, recipe: OrderRecipe, figures: OrderFigures, command: str) -> str:

@@ -93,9 +93,9 @@ class TeacherTraining(TrainingRun[ExampleBatch]):
         """Return the learning rate of the layers."""
         return self.recipe.rate(seen / self.total)
 
-    def save_teacher(self, path: Path, base: str) -> None:
-        """Write what :func:`open_teacher` reads."""
-        facts = {"base": base, "layers": self.recipe.layers, "longest": self.recipe.longest}
+    def save_teacher(self, path: Path, base: str, made_by: str = "") -> None:
+        """Write what :func:`open_teacher` reads, with the command that made it."""
+        facts = {"base": base, "layers": self.recipe.layers, "longest": self.recipe.longest, "made_by": made_by}
         self.network.save(path, {"teacher": json.dumps(facts | {"shape": dataclasses.asdict(self.network.shape)})})
 
 
@@ -146,6 +146,14 @@ class Teacher:
             return said
 
         return teach
+
+
+def teacher_made_by(path: Path) -> str:
+    """The command that made a teacher; empty where it does not say."""
+    from safetensors import safe_open
+
+    with safe_open(path, framework="pt") as file:
+        return str(json.loads((file.metadata() or {}).get("teacher", "{}")).get("made_by", ""))
 
 
 def open_teacher(path: Path) -> Teacher:

@@ -145,7 +145,7 @@ def _finish(
     tokenizer = training.material.tokenizer.to_str()
     pairs = pairs_told(training)
     labelled = {Path(path).name: labels_told(training, path) for path in arguments.test}
-    made = acceptability_card(training, sources, arguments.base, pairs, labelled, arguments.about, _command(arguments))
+    made = acceptability_card(training, sources, arguments.base, pairs, labelled, arguments.about, _commands(arguments))
     write_encoder(training.network, tokenizer, folder, card=f"# {folder.name}\n\n{made}")
     if arguments.network:
         save_network(Path(arguments.network), KeptNetwork(training.network, tokenizer, made))
@@ -155,11 +155,14 @@ def _finish(
     return told + [f"{name}: Matthews' correlation {mcc:.3f}" for name, (mcc, _) in labelled.items()]
 
 
-def _command(arguments: argparse.Namespace) -> str:
-    """The command that makes this encoder, with files by their names."""
+def _commands(arguments: argparse.Namespace) -> list[str]:
+    """The commands that make this encoder, with files by their names: that of its teacher, if there is one, first."""
+    from celadon.train.teacher import teacher_made_by
+
     given: list[str] = [*file_names(arguments.corpus), "--output", Path(arguments.output).name]
     given += [*source_options(arguments), *(word for path in arguments.test for word in ("--test", Path(path).name))]
     if arguments.teacher:
         given += ["--teacher", Path(arguments.teacher).name]
     given += given_options(arguments, ("base", *_NUMBERS, "precision"))
-    return shlex.join(["celadon", "train", "acceptability", *given])
+    ours = shlex.join(["celadon", "train", "acceptability", *given])
+    return [*filter(None, [teacher_made_by(Path(arguments.teacher)) if arguments.teacher else ""]), ours]

@@ -4,12 +4,20 @@ from __future__ import annotations
 
 import argparse
 import os
+import shlex
 import shutil
 from pathlib import Path
 from typing import Any
 
-from celadon.cli.train.judge_options import add_sources, checkpoint_in, drawing_bar, sources_of, train_with_bar
-from celadon.cli.train.recipe_options import add_numbers, recipe_of
+from celadon.cli.train.judge_options import (
+    add_sources,
+    checkpoint_in,
+    drawing_bar,
+    source_options,
+    sources_of,
+    train_with_bar,
+)
+from celadon.cli.train.recipe_options import add_numbers, file_names, given_options, recipe_of
 
 _EPILOG = """\
 The upper layers of SmolLM2-135M are trained on sentences of the corpus and of treebanks, each with a damaged copy, and
@@ -81,7 +89,7 @@ def run(arguments: argparse.Namespace) -> int:
         material = prepare(sources, recipe, teacher_tokenizer(base), work, shown.update, stream=TEACHER_STREAM)
     training = TeacherTraining(recipe, material, base, checkpoint_in(work, fresh=arguments.fresh))
     train_with_bar(training, training.total)
-    training.save_teacher(output, BASE)
+    training.save_teacher(output, BASE, _command(arguments))
     told = pairs_told(training)[0]
     print(printable(f"{output}: {told.accuracy:.1%} of {told.pairs:,} held-out sentences are above their copies"))
     for path in arguments.test:
@@ -89,3 +97,9 @@ def run(arguments: argparse.Namespace) -> int:
     if not arguments.work:
         shutil.rmtree(work)
     return 0
+
+
+def _command(arguments: argparse.Namespace) -> str:
+    """The command that makes this teacher, with files by their names."""
+    given = [*file_names(arguments.corpus), "--output", Path(arguments.output).name, *source_options(arguments)]
+    return shlex.join(["celadon", "train", "teacher", *given, *given_options(arguments, _NUMBERS)])
