@@ -15,10 +15,11 @@ from celadon.models.smollm2.layout import Precision
 from celadon.models.smollm2.smoothing import no_smoothing
 from celadon.train.corpus import Corpus
 from celadon.train.encoder_recipes import TeacherRecipe
+from celadon.train.two_labels import area_under_curve
 from tests.conftest import missing_part
 from tests.models import tiny_llama
 from tests.models.tiny_llama import SHAPE
-from tests.train.test_acceptability import SMALL, files  # noqa: F401 (a fixture)
+from tests.train.test_acceptability import DOINGS, PEOPLE, SMALL, files  # noqa: F401 (a fixture)
 
 try:
     import gguf  # noqa: F401
@@ -28,10 +29,17 @@ except ImportError:
     missing_part("torch, gguf or transformers", "run: pip install celadon[train,hf] gguf")
 
 RECIPE = TeacherRecipe(
-    pairs=200, treebank_passes=1, held_out=60, passes=6, batch_tokens=512, longest=48, learning_rate=1e-2, layers=1
+    pairs=200, treebank_passes=1, held_out=60, passes=6, batch_tokens=512, longest=48, learning_rate=3e-3, layers=1
 )
-GOOD = ["Once the child sees the river with the others.", "Then the singer reads the paper with the others."]
-BAD = ["Once the child sees the the river with others the.", "Then the the reads paper with singer the others."]
+GOOD = [
+    f"{opening} {who} {doing} with the others." for opening in ("Once", "Then") for who in PEOPLE for doing in DOINGS
+]
+BAD = [" ".join(words[1:4] + words[:1] + words[2:]) for words in map(str.split, GOOD)]
+
+
+def _told(scores: np.ndarray) -> float:
+    """How often a good sentence is above a bad one, of the scores of all good and all bad ones."""
+    return area_under_curve(np.asarray(scores), np.arange(len(GOOD) + len(BAD)) < len(GOOD))
 
 
 @pytest.fixture(scope="module")
@@ -84,7 +92,11 @@ def test_states_are_those_of_transformers(base: Path, weights: dict[str, np.ndar
     ours = TeacherNetwork(SHAPE, trained=1).eval()
     ours.read_language_model(base / "weights.bin")
     ids = torch.from_numpy(np.random.default_rng(0).integers(0, SHAPE.vocabulary, (3, 17)))
+    shallow = TeacherNetwork(SHAPE, trained=1, depth=1).eval()
+    shallow.read_language_model(base / "weights.bin")
     with torch.no_grad():
+        after_one = theirs(ids, use_cache=False, output_hidden_states=True).hidden_states[1]
+        torch.testing.assert_close(shallow.states(ids), theirs.norm(after_one), atol=1e-4, rtol=1e-4)
         expected = theirs(ids, use_cache=False).last_hidden_state
         torch.testing.assert_close(ours.states(ids), expected, atol=1e-4, rtol=1e-4)
         # what stands behind a row is not looked at
@@ -127,16 +139,16 @@ def test_a_teacher_learns_to_tell_sound_sentences(taught: Path) -> None:
     from celadon.train.teacher import open_teacher
 
     judge = open_teacher(taught).judge
-    assert judge(GOOD).min() > judge(BAD).max()
+    assert _told(judge([*GOOD, *BAD])) > 0.8
     # neighbours change nothing
-    assert judge(GOOD[:1])[0] == pytest.approx(judge([*BAD, *GOOD])[2], abs=1e-4)
+    assert judge(GOOD[:1])[0] == pytest.approx(judge([BAD[3], *GOOD])[1], abs=1e-4)
 
 
 def test_what_was_said_is_not_asked_again(taught: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     from celadon.train import teacher
 
     monkeypatch.setattr(teacher, "_KEPT_EVERY", 2)
-    texts, told = [*GOOD, *BAD, GOOD[0]], []
+    texts, told = [*GOOD[:2], *BAD[:2], GOOD[0]], []
 
     class Stop(Exception):
         pass
@@ -174,8 +186,7 @@ def test_an_encoder_learns_what_its_teacher_says(taught: Path, files: Path, tmp_
         output = tmp_path / f"encoder{sign}"
         assert main([*command, "--teacher", str(teacher), "--output", str(output)]) == 0
         assert f"--teacher {teacher.name}" in (output / "card.md").read_text()
-        found = sign * open_sentence_encoder(str(output)).encode([*GOOD, *BAD]).acceptability
-        assert found[:2].min() > found[2:].max()
+        assert _told(sign * open_sentence_encoder(str(output)).encode([*GOOD, *BAD]).acceptability) > 0.8
 
 
 def test_what_is_no_teacher_is_refused(tmp_path: Path, files: Path, capsys: pytest.CaptureFixture[str]) -> None:  # noqa: F811
@@ -190,7 +201,7 @@ def test_what_is_no_teacher_is_refused(tmp_path: Path, files: Path, capsys: pyte
     (tmp_path / "weights.bin").write_bytes(b"too short")
     with pytest.raises(InputError, match=r"weights\.bin"):
         TeacherNetwork(SHAPE, 1).read_language_model(tmp_path / "weights.bin")
-    with pytest.raises(UsageError, match="2 layers"):
+    with pytest.raises(UsageError, match="of 2 layers, 2 cannot be used and 3"):
         TeacherNetwork(SHAPE, 3)
     assert main(["train", "teacher", str(files / "corpus.txt"), "--output", str(tmp_path / "bad")]) == 2
     assert "is there already" in capsys.readouterr().err

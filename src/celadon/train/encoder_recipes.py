@@ -123,8 +123,10 @@ class TeacherRecipe(ExamplesRecipe):
 
     Attributes
     ----------
+    depth
+        How many layers of the model are used, counted from the first; 0 for all.
     layers
-        How many layers are trained, counted from the last; the others stay what they were.
+        How many of these are trained, counted from the last; the others stay what they were.
     head_rate
         The highest learning rate of the head, which begins with nothing.
     """
@@ -134,6 +136,7 @@ class TeacherRecipe(ExamplesRecipe):
     labelled_passes: int = 2
     held_out: int = 500
     learning_rate: float = 3e-5
+    depth: int = 0
     layers: int = 10
     head_rate: float = 1e-3
 

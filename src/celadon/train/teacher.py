@@ -66,7 +66,7 @@ class TeacherTraining(TrainingRun[ExampleBatch]):
         self, recipe: TeacherRecipe, material: Material, base: Path, checkpoint: Path, shape: LlamaShape = SMOLLM2
     ) -> None:
         self.recipe, self.material = recipe, material
-        self.network = TeacherNetwork(shape, recipe.layers, recipe.dropout, recipe.seed)
+        self.network = TeacherNetwork(shape, recipe.layers, recipe.dropout, recipe.seed, recipe.depth)
         self.network.read_language_model(base / _WEIGHTS)
         head = list(self.network.head.parameters())
         layers = [
@@ -95,8 +95,15 @@ class TeacherTraining(TrainingRun[ExampleBatch]):
 
     def save_teacher(self, path: Path, base: str, made_by: str = "") -> None:
         """Write what :func:`open_teacher` reads, with the command that made it."""
-        facts = {"base": base, "layers": self.recipe.layers, "longest": self.recipe.longest, "made_by": made_by}
-        self.network.save(path, {"teacher": json.dumps(facts | {"shape": dataclasses.asdict(self.network.shape)})})
+        facts = {
+            "base": base,
+            "shape": dataclasses.asdict(self.network.shape),
+            "depth": self.recipe.depth,
+            "layers": self.recipe.layers,
+            "longest": self.recipe.longest,
+            "made_by": made_by,
+        }
+        self.network.save(path, {"teacher": json.dumps(facts)})
 
 
 class Teacher:
@@ -170,7 +177,7 @@ def open_teacher(path: Path) -> Teacher:
         with safe_open(path, framework="pt") as file:
             facts = json.loads((file.metadata() or {})["teacher"])
             learnt = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118 (not a mapping)
-        network = TeacherNetwork(LlamaShape(**facts["shape"]), int(facts["layers"]))
+        network = TeacherNetwork(LlamaShape(**facts["shape"]), int(facts["layers"]), depth=int(facts["depth"]))
         if learnt.keys() != network.learnt().keys():
             raise ValueError("it has other weights than such a network")
         folder, longest = folder_of(facts["base"]), int(facts["longest"])

@@ -68,7 +68,9 @@ class TeacherNetwork(nn.Module):
     shape
         The size of the language model.
     trained
-        How many of its layers are trained, counted from the last.
+        How many of the layers that are used are trained, counted from the last.
+    depth
+        How many of its layers are used, counted from the first; by default all.
     dropout
         The share of numbers that training leaves out of what the head reads.
     seed
@@ -78,13 +80,16 @@ class TeacherNetwork(nn.Module):
     cosines: torch.Tensor
     sines: torch.Tensor
 
-    def __init__(self, shape: LlamaShape, trained: int, dropout: float = 0.1, seed: int = 0) -> None:
+    def __init__(
+        self, shape: LlamaShape, trained: int, dropout: float = 0.1, seed: int = 0, depth: int | None = None
+    ) -> None:
         super().__init__()
-        if not 0 <= trained <= shape.layers:
-            raise UsageError(f"the model has {shape.layers} layers, so that {trained} cannot be trained")
+        depth = depth or shape.layers
+        if not 0 <= trained <= depth <= shape.layers:
+            raise UsageError(f"of {shape.layers} layers, {depth} cannot be used and {trained} of these trained")
         self.shape, self.trained = shape, trained
         self.embedding = nn.Embedding(shape.vocabulary, shape.width)
-        self.layers = nn.ModuleList(TeacherLayer(shape) for _ in range(shape.layers))
+        self.layers = nn.ModuleList(TeacherLayer(shape) for _ in range(depth))
         self.last_norm = nn.RMSNorm(shape.width, shape.epsilon)
         self.head = nn.Linear(2 * shape.width, 1)
         self.dropout = nn.Dropout(dropout)
@@ -94,7 +99,7 @@ class TeacherNetwork(nn.Module):
         angles = torch.arange(shape.positions).double()[:, None] * frequencies
         self.register_buffer("cosines", angles.cos().float(), persistent=False)
         self.register_buffer("sines", angles.sin().float(), persistent=False)
-        for part in (self.embedding, *self.layers[: shape.layers - trained]):
+        for part in (self.embedding, *self.layers[: depth - trained]):
             part.requires_grad_(False)
 
     def forward(self, ids: torch.Tensor, lengths: torch.Tensor) -> torch.Tensor:
@@ -136,7 +141,7 @@ class TeacherNetwork(nn.Module):
             }
         except (OSError, ValueError) as error:
             raise InputError(f"{path}: does not hold the weights of such a language model: {error}") from error
-        self.load_state_dict(_named(weights, self.shape), strict=False)
+        self.load_state_dict(_named(weights, self.shape, len(self.layers)), strict=False)
 
     def learnt(self) -> dict[str, torch.Tensor]:
         """The weights that training changes."""
@@ -152,10 +157,10 @@ class TeacherNetwork(nn.Module):
             draft.replace(path)
 
 
-def _named(weights: Mapping[str, torch.Tensor], shape: LlamaShape) -> dict[str, torch.Tensor]:
-    """The file's weights under the network's names; the file has matrices inputs by outputs."""
+def _named(weights: Mapping[str, torch.Tensor], shape: LlamaShape, depth: int) -> dict[str, torch.Tensor]:
+    """The file's weights of the first layers under the network's names; the file has matrices inputs by outputs."""
     found = {"embedding.weight": weights["embedding"], "last_norm.weight": weights["last_norm"]}
-    for layer in range(shape.layers):
+    for layer in range(depth):
         for name in linear_shapes(shape):
             found[f"layers.{layer}.{name}.weight"] = weights[f"{name}.{layer}"].T.contiguous()
         for name in ("attention_norm", "mlp_norm"):

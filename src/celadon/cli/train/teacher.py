@@ -36,6 +36,7 @@ _NUMBERS = {
     "longest": "tokens of a sentence that are trained on",
     "learning_rate": "the highest learning rate of the layers",
     "head_rate": "the highest learning rate of the head",
+    "depth": "layers of the model that are used, counted from the first; 0 for all",
     "layers": "layers that are trained, counted from the last",
     "ranking": "weight of a sentence being above its copy",
     "dropout": "share of values left out while training",
