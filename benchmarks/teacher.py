@@ -48,12 +48,17 @@ def main() -> None:
     }
     sentences, labels = cola(arguments.cola / "in_domain_dev.tsv")
     rated = {name: read(arguments.data, name) for name in SETS}
+    texts = {"CoLA dev": sentences} | {name: [each.text for each in rated[name].samples] for name in SETS}
+    said: dict[tuple[str, str], FloatArray] = {}
     for name, judge in judges.items():
-        told = [f"CoLA dev {area_under_curve(np.asarray(judge(sentences)), labels > 0.5):.3f}"]
-        for each, (samples, ratings) in rated.items():
-            scores = np.asarray(judge([sample.text for sample in samples]), dtype=np.float64)
-            told.append(f"{each} {spearman(scores, ratings['grammaticality']).value:.3f}")
+        said |= {(name, each): np.asarray(judge(of), dtype=np.float64) for each, of in texts.items()}
+        told = [f"CoLA dev {area_under_curve(said[name, 'CoLA dev'], labels > 0.5):.3f}"]
+        told += [
+            f"{each} {spearman(said[name, each], rated[each].ratings['grammaticality']).value:.3f}" for each in SETS
+        ]
         print(f"{name}: {', '.join(told)}", flush=True)
+    alike = [f"{each} {spearman(said['teacher', each], said['encoder', each]).value:.3f}" for each in texts]
+    print(f"the encoder with the teacher, Spearman: {', '.join(alike)}")
 
 
 if __name__ == "__main__":
