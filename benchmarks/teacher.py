@@ -1,9 +1,10 @@
 """How good a judge of sentences the teacher is, beside the encoder that learns from it: nothing is chosen by it.
 
     python benchmarks/teacher.py teacher.safetensors --cola COLA_FOLDER --data JUDGEMENTS_FOLDER [--encoder FOLDER]
+        [--sets A,B]
 
 Needs `celadon install train` and `celadon models fetch smollm2`. The area under the curve on CoLA's dev set, Spearman
-with the grammaticality of GUG's dev part and Sulem; the texts of these are judged whole, not sentence by sentence.
+with ratings (by default of GUG's dev part and Sulem); the texts of these are judged whole, not sentence by sentence.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ from celadon.models.encoder import open_sentence_encoder
 from celadon.train.teacher import open_teacher
 from celadon.train.two_labels import area_under_curve
 
-SETS = ("gug_train_dev", "sulem2018_simplification")
+SETS = "gug_train_dev,sulem2018_simplification"
 Judge = Callable[[Sequence[str]], FloatArray]
 
 
@@ -40,6 +41,7 @@ def main() -> None:
     parser.add_argument("--cola", required=True, type=Path)
     parser.add_argument("--data", required=True, type=Path)
     parser.add_argument("--encoder", default="builtin")
+    parser.add_argument("--sets", default=SETS)
     arguments = parser.parse_args()
     encoder = open_sentence_encoder(arguments.encoder)
     judges: dict[str, Judge] = {
@@ -47,15 +49,16 @@ def main() -> None:
         "encoder": lambda texts: encoder.encode(list(texts)).acceptability,
     }
     sentences, labels = cola(arguments.cola / "in_domain_dev.tsv")
-    rated = {name: read(arguments.data, name) for name in SETS}
-    texts = {"CoLA dev": sentences} | {name: [each.text for each in rated[name].samples] for name in SETS}
+    rated = {name: read(arguments.data, name) for name in arguments.sets.split(",")}
+    texts = {"CoLA dev": sentences} | {name: [each.text for each in of.samples] for name, of in rated.items()}
     said: dict[tuple[str, str], FloatArray] = {}
     for name, judge in judges.items():
         said |= {(name, each): np.asarray(judge(of), dtype=np.float64) for each, of in texts.items()}
         told = [f"CoLA dev {area_under_curve(said[name, 'CoLA dev'], labels > 0.5):.3f}"]
-        told += [
-            f"{each} {spearman(said[name, each], rated[each].ratings['grammaticality']).value:.3f}" for each in SETS
-        ]
+        for each, of in rated.items():
+            told += [
+                f"{each} {what} {spearman(said[name, each], rating).value:.3f}" for what, rating in of.ratings.items()
+            ]
         print(f"{name}: {', '.join(told)}", flush=True)
     alike = [f"{each} {spearman(said['teacher', each], said['encoder', each]).value:.3f}" for each in texts]
     print(f"the encoder with the teacher, Spearman: {', '.join(alike)}")
