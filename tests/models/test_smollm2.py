@@ -57,19 +57,7 @@ def folders(made: tuple[Path, Any], tmp_path_factory: pytest.TempPathFactory) ->
 @pytest.fixture(scope="module")
 def reference(made: tuple[Path, dict[str, np.ndarray]]) -> Any:
     """The same weights in transformers."""
-    config = transformers.LlamaConfig(
-        vocab_size=SHAPE.vocabulary,
-        hidden_size=SHAPE.width,
-        intermediate_size=SHAPE.inner,
-        num_hidden_layers=SHAPE.layers,
-        num_attention_heads=SHAPE.heads,
-        num_key_value_heads=SHAPE.key_heads,
-        max_position_embeddings=256,
-        rms_norm_eps=SHAPE.epsilon,
-        rope_theta=SHAPE.theta,
-        tie_word_embeddings=True,
-    )
-    network = transformers.LlamaForCausalLM(config).eval()
+    network = transformers.LlamaForCausalLM(tiny_llama.their_config()).eval()
     state = {name: torch.tensor(weight) for name, weight in made[1].items()}
     missing, unexpected = network.load_state_dict(state, strict=False)
     assert not unexpected

@@ -151,6 +151,24 @@ def converted(path: Path, into: Path, precision: Precision, smoothing: Smoothing
     return into
 
 
+def their_config() -> Any:
+    """The shape in the words of transformers."""
+    from transformers import LlamaConfig
+
+    return LlamaConfig(
+        vocab_size=SHAPE.vocabulary,
+        hidden_size=SHAPE.width,
+        intermediate_size=SHAPE.inner,
+        num_hidden_layers=SHAPE.layers,
+        num_attention_heads=SHAPE.heads,
+        num_key_value_heads=SHAPE.key_heads,
+        max_position_embeddings=256,
+        rms_norm_eps=SHAPE.epsilon,
+        rope_theta=SHAPE.theta,
+        tie_word_embeddings=True,
+    )
+
+
 def _undo(weight: np.ndarray, heads: int) -> np.ndarray:
     pairs = weight.reshape(heads, -1, 2, weight.shape[1])
     return np.concatenate([pairs[:, :, 0], pairs[:, :, 1]], axis=1).reshape(weight.shape)

@@ -24,7 +24,7 @@ from tests.train.test_acceptability import DOINGS, PEOPLE, SMALL, files  # noqa:
 try:
     import gguf  # noqa: F401
     import torch
-    from transformers import LlamaConfig, LlamaModel
+    from transformers import LlamaModel
 except ImportError:
     missing_part("torch, gguf or transformers", "run: pip install celadon[train,hf] gguf")
 
@@ -77,17 +77,7 @@ def taught(files: Path, base: Path, tmp_path_factory: pytest.TempPathFactory) ->
 def test_states_are_those_of_transformers(base: Path, weights: dict[str, np.ndarray]) -> None:
     from celadon.train.teacher_network import TeacherNetwork
 
-    config = LlamaConfig(
-        vocab_size=SHAPE.vocabulary,
-        hidden_size=SHAPE.width,
-        intermediate_size=SHAPE.inner,
-        num_hidden_layers=SHAPE.layers,
-        num_attention_heads=SHAPE.heads,
-        num_key_value_heads=SHAPE.key_heads,
-        rms_norm_eps=SHAPE.epsilon,
-        rope_theta=SHAPE.theta,
-    )
-    theirs = LlamaModel(config).eval()
+    theirs = LlamaModel(tiny_llama.their_config()).eval()
     theirs.load_state_dict({name.removeprefix("model."): torch.tensor(each) for name, each in weights.items()})
     ours = TeacherNetwork(SHAPE, trained=1).eval()
     ours.read_language_model(base / "weights.bin")

@@ -23,10 +23,13 @@ from celadon.train.encoder_recipes import TeacherRecipe
 from celadon.train.example_batches import ExampleBatch, example_batches, example_loss, logits_of
 from celadon.train.material import Material
 from celadon.train.teacher_network import TeacherNetwork
+from celadon.train.tensor_file import is_not, read_tensors, write_tensors
 from celadon.train.training_run import TrainingRun
 
 BASE = "smollm2"
 _WEIGHTS = "weights.bin"
+_WHAT = "a teacher that celadon train teacher made"
+_FACTS = "teacher"
 _MARK = "<|endoftext|>"
 _DECAY = 0.01
 # texts after which what the teacher said so far is kept: about a minute's work
@@ -103,7 +106,7 @@ class TeacherTraining(TrainingRun[ExampleBatch]):
             "longest": self.recipe.longest,
             "made_by": made_by,
         }
-        self.network.save(path, {"teacher": json.dumps(facts)})
+        write_tensors(path, self.network.learnt(), {_FACTS: json.dumps(facts)})
 
 
 class Teacher:
@@ -157,10 +160,7 @@ class Teacher:
 
 def teacher_made_by(path: Path) -> str:
     """The command that made a teacher; empty where it does not say."""
-    from safetensors import safe_open
-
-    with safe_open(path, framework="pt") as file:
-        return str(json.loads((file.metadata() or {}).get("teacher", "{}")).get("made_by", ""))
+    return str(json.loads(read_tensors(path, _WHAT).facts.get(_FACTS, "{}")).get("made_by", ""))
 
 
 def open_teacher(path: Path) -> Teacher:
@@ -171,22 +171,18 @@ def open_teacher(path: Path) -> Teacher:
     InputError
         There is no such file, or it is something else.
     """
-    from safetensors import SafetensorError, safe_open
-
+    learnt, said = read_tensors(path, _WHAT)
     try:
-        with safe_open(path, framework="pt") as file:
-            facts = json.loads((file.metadata() or {})["teacher"])
-            learnt = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118 (not a mapping)
+        facts = json.loads(said[_FACTS])
         network = TeacherNetwork(LlamaShape(**facts["shape"]), int(facts["layers"]), depth=int(facts["depth"]))
-        if learnt.keys() != network.learnt().keys():
+        shapes = {name: each.shape for name, each in network.learnt().items()}
+        if {name: each.shape for name, each in learnt.items()} != shapes:
             raise ValueError("it has other weights than such a network")
-        folder, longest = folder_of(facts["base"]), int(facts["longest"])
-        network.read_language_model(folder / _WEIGHTS)
-        network.load_state_dict(learnt, strict=False)
-    except FileNotFoundError:
-        raise InputError(f"{path}: no such file") from None
-    except (OSError, SafetensorError, KeyError, TypeError, ValueError, RuntimeError) as error:
-        reason = " ".join(str(error).split())[:200]
-        raise InputError(f"{path}: is not a teacher that celadon train teacher made: {reason}") from error
+        base, longest = str(facts["base"]), int(facts["longest"])
+    except (KeyError, TypeError, ValueError) as error:
+        raise is_not(path, _WHAT, error) from error
+    folder = folder_of(base)
+    network.read_language_model(folder / _WEIGHTS)
+    network.load_state_dict(learnt, strict=False)
     digest = hashlib.sha256(path.read_bytes()).hexdigest()
     return Teacher(network.eval(), teacher_tokenizer(folder), longest, digest)

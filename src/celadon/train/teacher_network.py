@@ -15,7 +15,6 @@ from torch import nn
 from torch.nn import functional
 
 from celadon.core import InputError, UsageError
-from celadon.io.atomic import output_errors
 from celadon.models.smollm2.layout import LlamaShape, Precision, linear_shapes, plan_weights
 
 _STD = 0.02
@@ -146,15 +145,6 @@ class TeacherNetwork(nn.Module):
     def learnt(self) -> dict[str, torch.Tensor]:
         """The weights that training changes."""
         return {name: weight.detach() for name, weight in self.named_parameters() if weight.requires_grad}
-
-    def save(self, path: Path, facts: Mapping[str, str]) -> None:
-        """Write what was learnt; the file appears whole or not at all."""
-        from safetensors.torch import save_file
-
-        draft = path.with_name(path.name + ".part")
-        with output_errors(str(path)):
-            save_file({name: each.contiguous() for name, each in self.learnt().items()}, draft, metadata=dict(facts))
-            draft.replace(path)
 
 
 def _named(weights: Mapping[str, torch.Tensor], shape: LlamaShape, depth: int) -> dict[str, torch.Tensor]:

@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING, Any
 
 from celadon.cli.train.bars import bar
 from celadon.cli.train.judge_options import (
+    EXAMPLE_NUMBERS,
+    add_run_options,
     add_sources,
     checkpoint_in,
     drawing_bar,
@@ -34,21 +36,10 @@ goes on from its last checkpoint when the same command is given again. Then:
   celadon train order CORPUS --network my-network.safetensors --output my-encoder
 """
 
-_NUMBERS = {
-    "pairs": "sentences of the corpus, each with a damaged copy",
-    "treebank_passes": "how often each sentence of a treebank is taken, each time with another damaged copy",
-    "labelled_passes": "how often each labelled sentence is taken",
-    "held_out": "pairs of articles kept apart to measure on",
+_NUMBERS = EXAMPLE_NUMBERS | {
     "taught": "sentences that the teacher is asked about, each with its damaged copy",
-    "passes": "how often all that is gone through",
-    "batch_tokens": "positions in a batch",
-    "longest": "tokens of a sentence that are trained on",
-    "learning_rate": "the highest learning rate",
-    "ranking": "weight of a sentence being above its copy",
     "meaning": "weight of the meaning vectors staying what they were",
     "order": "weight of knowing which of two neighbours comes first",
-    "dropout": "share of values left out while training",
-    "seed": "for all that is drawn at random",
 }
 
 
@@ -67,14 +58,11 @@ def add_parser(kinds: Any) -> None:
     command.add_argument("--output", required=True, metavar="FOLDER", help="where the encoder is to be; a new folder")
     command.add_argument("--network", metavar="FILE", help="keep the network too, for celadon train order")
     command.add_argument("--teacher", metavar="FILE", help="what celadon train teacher made, to learn from too")
-    command.add_argument("--test", action="append", default=[], metavar="FILE", help="labelled sentences to measure on")
     command.add_argument("--base", default="minilm", metavar="NAME", help="the encoder to begin with (default: minilm)")
     add_numbers(command, AcceptabilityRecipe, _NUMBERS)
     command.add_argument("--precision", choices=PRECISIONS, default="float32", help="bfloat16 is faster where it works")
     command.add_argument("--about", default="", metavar="TEXT", help="for the card: what the data are, their licence")
-    command.add_argument("--work", metavar="FOLDER", help="where the examples and the checkpoint are, and stay")
-    command.add_argument("--fresh", action="store_true", help="do not go on from a checkpoint")
-    command.add_argument("--threads", type=int, metavar="N", help="processor threads (default: all)")
+    add_run_options(command)
     command.set_defaults(run=run)
 
 

@@ -19,12 +19,35 @@ _SOURCES = {
     "disfluent": "bad sentences, as celadon synth makes them",
 }
 
+EXAMPLE_NUMBERS = {
+    "pairs": "sentences of the corpus, each with a damaged copy",
+    "treebank_passes": "how often each sentence of a treebank is taken, each time with another damaged copy",
+    "labelled_passes": "how often each labelled sentence is taken",
+    "held_out": "pairs of articles kept apart to measure on",
+    "passes": "how often all that is gone through",
+    "batch_tokens": "positions in a batch",
+    "longest": "tokens of a sentence that are trained on",
+    "learning_rate": "the highest learning rate",
+    "ranking": "weight of a sentence being above its copy",
+    "dropout": "share of values left out while training",
+    "seed": "for all that is drawn at random",
+}
+"""What the numbers of every such recipe mean."""
+
 
 def add_sources(command: argparse.ArgumentParser) -> None:
     """Add the corpus, and an option for each other source."""
     command.add_argument("corpus", nargs="+", metavar="CORPUS", help="text files, also .xz and .gz")
     for name, meaning in _SOURCES.items():
         command.add_argument(f"--{name}", action="append", default=[], metavar="FILE", help=meaning)
+
+
+def add_run_options(command: argparse.ArgumentParser) -> None:
+    """Add what a run is measured on, where it is kept, and how many threads it has."""
+    command.add_argument("--test", action="append", default=[], metavar="FILE", help="labelled sentences to measure on")
+    command.add_argument("--work", metavar="FOLDER", help="where the examples and the checkpoint are, and stay")
+    command.add_argument("--fresh", action="store_true", help="do not go on from a checkpoint")
+    command.add_argument("--threads", type=int, metavar="N", help="processor threads (default: all)")
 
 
 def sources_of(arguments: argparse.Namespace, seed: int) -> Sources:

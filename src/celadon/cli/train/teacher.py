@@ -10,6 +10,8 @@ from pathlib import Path
 from typing import Any
 
 from celadon.cli.train.judge_options import (
+    EXAMPLE_NUMBERS,
+    add_run_options,
     add_sources,
     checkpoint_in,
     drawing_bar,
@@ -26,21 +28,10 @@ checkpoint when the same command is given again. Then:
   celadon train acceptability CORPUS --teacher my-teacher.safetensors --output my-encoder
 """
 
-_NUMBERS = {
-    "pairs": "sentences of the corpus, each with a damaged copy",
-    "treebank_passes": "how often each sentence of a treebank is taken, each time with another damaged copy",
-    "labelled_passes": "how often each labelled sentence is taken",
-    "held_out": "pairs of articles kept apart to measure on",
-    "passes": "how often all that is gone through",
-    "batch_tokens": "positions in a batch",
-    "longest": "tokens of a sentence that are trained on",
-    "learning_rate": "the highest learning rate of the layers",
-    "head_rate": "the highest learning rate of the head",
+_NUMBERS = EXAMPLE_NUMBERS | {
     "depth": "layers of the model that are used, counted from the first; 0 for all",
     "layers": "layers that are trained, counted from the last",
-    "ranking": "weight of a sentence being above its copy",
-    "dropout": "share of values left out while training",
-    "seed": "for all that is drawn at random",
+    "head_rate": "the highest learning rate of the head",
 }
 
 
@@ -57,11 +48,8 @@ def add_parser(kinds: Any) -> None:
     )
     add_sources(command)
     command.add_argument("--output", required=True, metavar="FILE", help="where what is learnt is to be; a new file")
-    command.add_argument("--test", action="append", default=[], metavar="FILE", help="labelled sentences to measure on")
     add_numbers(command, TeacherRecipe, _NUMBERS)
-    command.add_argument("--work", metavar="FOLDER", help="where the examples and the checkpoint are, and stay")
-    command.add_argument("--fresh", action="store_true", help="do not go on from a checkpoint")
-    command.add_argument("--threads", type=int, metavar="N", help="processor threads (default: all)")
+    add_run_options(command)
     command.set_defaults(run=run)
 
 
