@@ -79,9 +79,10 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.threads:
         torch.set_num_threads(arguments.threads)
     recipe = recipe_of(arguments, AcceptabilityRecipe)
+    commands = _commands(arguments)  # before hours of work, lest the teacher's file be gone or another by then
     training, sources = _prepared(arguments, recipe, folder)
     train_with_bar(training, training.total)
-    for line in _finish(arguments, training, sources, folder):
+    for line in _finish(arguments, training, sources, folder, commands):
         print(printable(line))
     if not arguments.work:
         shutil.rmtree(_work(arguments, folder))
@@ -122,7 +123,11 @@ def _lesson(arguments: argparse.Namespace, recipe: AcceptabilityRecipe, work: Pa
 
 
 def _finish(
-    arguments: argparse.Namespace, training: AcceptabilityTraining, sources: Sources, folder: Path
+    arguments: argparse.Namespace,
+    training: AcceptabilityTraining,
+    sources: Sources,
+    folder: Path,
+    commands: Sequence[str],
 ) -> Sequence[str]:
     """Write the encoder, then measure it as it lies there."""
     from celadon.train.acceptability_card import acceptability_card
@@ -133,7 +138,7 @@ def _finish(
     tokenizer = training.material.tokenizer.to_str()
     pairs = pairs_told(training)
     labelled = {Path(path).name: labels_told(training, path) for path in arguments.test}
-    made = acceptability_card(training, sources, arguments.base, pairs, labelled, arguments.about, _commands(arguments))
+    made = acceptability_card(training, sources, arguments.base, pairs, labelled, arguments.about, commands)
     write_encoder(training.network, tokenizer, folder, card=f"# {folder.name}\n\n{made}")
     if arguments.network:
         save_network(Path(arguments.network), KeptNetwork(training.network, tokenizer, made))
