@@ -92,9 +92,9 @@ class Likelihood(Metric):
 
     def models(self) -> tuple[str, ...]:
         from celadon.models.loading import language_model
+        from celadon.models.self_check import signed_name
 
-        model = language_model(self.model)
-        return (f"{model.name}@{model.digest[:8]}",)
+        return (signed_name(language_model(self.model)),)
 
     def details(self) -> Mapping[str, str]:
         from celadon.models.loading import language_model

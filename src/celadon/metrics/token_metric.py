@@ -98,8 +98,9 @@ class TokenMetric(Metric):
         return Counts(found, found)
 
     def models(self) -> tuple[str, ...]:
-        encoder = token_encoder(self.encoder)
-        return (f"{encoder.name}@{encoder.digest[:8]}",)
+        from celadon.models.self_check import signed_name
+
+        return (signed_name(token_encoder(self.encoder)),)
 
     def details(self) -> Mapping[str, str]:
         return self.facts()

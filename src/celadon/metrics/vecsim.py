@@ -96,16 +96,14 @@ class Vecsim(Metric):
     def models(self) -> tuple[str, ...]:
         from celadon.models.encoder import sentence_encoder
         from celadon.models.mean_pooled import mean_pooled_encoder
+        from celadon.models.self_check import signed_name
         from celadon.models.word_vectors import word_vectors
 
         if self.encoder == AVERAGE:
-            vectors = word_vectors(self.vectors)
-            return (f"{vectors.name}@{vectors.digest[:8]}",)
+            return (signed_name(word_vectors(self.vectors)),)
         if self.encoder == MINILM or self.encoder.startswith(HF_PREFIX):
-            pooled = mean_pooled_encoder(self.encoder)
-            return (f"{pooled.name}@{pooled.digest[:8]}",)
-        encoder = sentence_encoder(self.encoder)
-        return (f"{encoder.name}@{encoder.digest[:8]}",)
+            return (signed_name(mean_pooled_encoder(self.encoder)),)
+        return (signed_name(sentence_encoder(self.encoder)),)
 
     def details(self) -> Mapping[str, str]:
         from celadon.text.sentences import splitter_version

@@ -15,10 +15,10 @@ from celadon.core import FloatArray, InputError
 from celadon.io.values import mend_surrogates
 from celadon.models.encoder import Encoded, Float32Array
 from celadon.models.model_files import files_digest, load_json, load_session, load_table, load_tokenizer
+from celadon.models.self_check import CheckedSession, RowCheck, check_session
 from celadon.models.windows import Window, plan_windows
 
 if TYPE_CHECKING:
-    from onnxruntime import InferenceSession
     from tokenizers import Tokenizer
 
 FORMAT = "celadon-encoder/1"
@@ -30,6 +30,7 @@ _BATCH_POSITIONS = 1024
 # Texts whose tokens are held at once.
 _TEXTS_AT_ONCE = 8192
 _SCORING = ("*.onnx", "*.bin", "tokenizer.json", "order.npy")
+CHECK = RowCheck(lambda ids: {"ids": ids, "lengths": np.full(len(ids), ids.shape[1])}, "acceptability")
 
 
 @dataclass(frozen=True)
@@ -82,17 +83,17 @@ class OnnxEncoder:
         folder: Path,
         name: str,
         description: Description,
-        session: InferenceSession,
+        session: CheckedSession,
         tokenizer: Tokenizer,
         order: FloatArray,
     ) -> None:
         self._folder = folder
         self._name = name
         self._description = description
-        self._session = session
+        self._session, self._runtime = session.session, session.runtime
         self._tokenizer = tokenizer
         self._order = order
-        self._widths = {item.name: item.shape[1] for item in session.get_outputs() if len(item.shape) > 1}
+        self._widths = {item.name: item.shape[1] for item in self._session.get_outputs() if len(item.shape) > 1}
 
     @classmethod
     def open(cls, folder: Path, name: str, threads: int | None = None) -> OnnxEncoder:
@@ -109,10 +110,11 @@ class OnnxEncoder:
         """
         description = read_description(folder)
         tokenizer = load_tokenizer(folder / "tokenizer.json")
-        session = load_session(folder / "model.onnx", threads, {"ids", "lengths"}, set(HEADS), "sentence encoder")
+        path = folder / "model.onnx"
+        session = load_session(path, threads, {"ids", "lengths"}, set(HEADS), "sentence encoder")
         width = next(item.shape[1] for item in session.get_outputs() if item.name == "before")
         order = _load_order(folder / "order.npy", width)
-        return cls(folder, name, description, session, tokenizer, order)
+        return cls(folder, name, description, check_session(path, session, CHECK), tokenizer, order)
 
     @property
     def name(self) -> str:
@@ -123,6 +125,11 @@ class OnnxEncoder:
     def digest(self) -> str:
         """The sha256 over the names and hashes of the weights and the tokenizer."""
         return encoder_digest(self._folder)
+
+    @property
+    def runtime(self) -> str:
+        """What a signature must say of the runtime; empty where scores count as equal."""
+        return self._runtime
 
     @property
     def scripts(self) -> tuple[str, ...]:
@@ -174,8 +181,7 @@ class OnnxEncoder:
     def _batches(self, rows: Sequence[_Row]) -> Iterator[list[int]]:
         """Yield the numbers of rows that are run together: of one length only, the longest first.
 
-        Nothing is wasted on padding, and every row is computed in the same steps whatever it is run with. Where the
-        length of a sum differs, so does its last digit; rounding to 8 bits makes much of that.
+        Nothing is wasted on padding, and every row is computed in the same steps whatever it is run with.
         """
         by_length: dict[int, list[int]] = defaultdict(list)
         for at, row in enumerate(rows):

@@ -14,10 +14,10 @@ from celadon.core import FloatArray, InputError, IntArray
 from celadon.io.values import mend_surrogates
 from celadon.models.language_model import TokenScores
 from celadon.models.model_files import files_digest, load_json, load_session, load_table, load_tokenizer
+from celadon.models.self_check import CheckedSession, RowCheck, check_session
 from celadon.models.windows import Window, plan_batches, plan_windows
 
 if TYPE_CHECKING:
-    from onnxruntime import InferenceSession
     from tokenizers import Tokenizer
 
 FORMAT = "celadon-lm/1"
@@ -26,6 +26,8 @@ _BATCH_POSITIONS = 2048
 # Texts whose tokens are held at once.
 _TEXTS_AT_ONCE = 8192
 _SCORING = ("*.onnx", "*.bin", "tokenizer.json", "unigrams.npy")
+# all tokens of each row but the first are scored
+CHECK = RowCheck(lambda ids: {"ids": ids, "where": np.arange(ids[:, 1:].size)}, "logprobs")
 
 
 @dataclass(frozen=True)
@@ -95,14 +97,14 @@ class OnnxLanguageModel:
         folder: Path,
         name: str,
         description: Description,
-        session: InferenceSession,
+        session: CheckedSession,
         tokenizer: Tokenizer,
         unigrams: FloatArray,
     ) -> None:
         self._folder = folder
         self._name = name
         self._description = description
-        self._session = session
+        self._session, self._runtime = session.session, session.runtime
         self._tokenizer = tokenizer
         self._unigrams = unigrams
 
@@ -122,8 +124,9 @@ class OnnxLanguageModel:
         description = read_description(folder)
         tokenizer = load_tokenizer(folder / "tokenizer.json")
         unigrams = _load_unigrams(folder / "unigrams.npy", tokenizer)
-        session = load_session(folder / "model.onnx", threads, {"ids", "where"}, {"logprobs"}, "language model")
-        return cls(folder, name, description, session, tokenizer, unigrams)
+        path = folder / "model.onnx"
+        session = load_session(path, threads, {"ids", "where"}, {"logprobs"}, "language model")
+        return cls(folder, name, description, check_session(path, session, CHECK), tokenizer, unigrams)
 
     @property
     def name(self) -> str:
@@ -134,6 +137,11 @@ class OnnxLanguageModel:
     def digest(self) -> str:
         """The sha256 over the names and hashes of the weights, the tokenizer and the unigram table."""
         return files_digest(self._folder, _SCORING)
+
+    @property
+    def runtime(self) -> str:
+        """What a signature must say of the runtime; empty where scores count as equal."""
+        return self._runtime
 
     @property
     def facts(self) -> Mapping[str, str]:

@@ -14,8 +14,9 @@ import numpy as np
 from celadon.core import InputError, IntArray
 from celadon.models.mapped_graph import graph_without_tables
 from celadon.models.model_files import load_session, load_tokenizer, loading
-from celadon.models.onnx_encoder import encoder_digest, read_description
+from celadon.models.onnx_encoder import CHECK, HEADS, encoder_digest, read_description
 from celadon.models.onnx_outputs import with_outputs
+from celadon.models.self_check import check_session
 from celadon.models.token_encoder import Float32Array, TokenEncoder
 
 if TYPE_CHECKING:
@@ -51,8 +52,21 @@ class OnnxTokenEncoder(TokenEncoder):
         """The sha256 over the names and hashes of the weights and the tokenizer."""
         return encoder_digest(self._folder)
 
+    @property
+    def runtime(self) -> str:
+        """What a signature must say of the runtime; empty where scores count as equal."""
+        return self._checked[0]
+
+    @cached_property
+    def _checked(self) -> tuple[str, InferenceSession | None]:
+        """What the check of the graph says of the runtime, and the reference kernels where they are to be used."""
+        path = self._folder / _FILE
+        session = load_session(path, None, {"ids", "lengths"}, set(HEADS), "sentence encoder")
+        checked = check_session(path, session, CHECK)
+        return checked.runtime, None if checked.session is session else checked.session
+
     def _batches(self, lengths: Sequence[int]) -> Iterator[Sequence[int]]:
-        # of one length only: where the length of a sum differs so does its last digit, and 8 bits make much of that
+        # of one length only: nothing is wasted on padding, and a row's sums do not depend on its neighbors
         by_length: dict[int, list[int]] = defaultdict(list)
         for at, length in enumerate(lengths):
             by_length[length].append(at)
@@ -67,6 +81,9 @@ class OnnxTokenEncoder(TokenEncoder):
         return np.stack([states.reshape(ids.size, -1) for states in found], axis=1)
 
     def _session(self, layers: tuple[int, ...]) -> InferenceSession:
+        _, reference = self._checked
+        if reference is not None:
+            return reference
         if layers not in self._sessions:
             path, names = self._folder / _FILE, [_states(layer) for layer in layers]
             with loading(path):

@@ -28,13 +28,13 @@ def fields(view: memoryview, begin: int = 0, end: int | None = None) -> Iterator
     """The fields of the message between two places; ValueError where there is none."""
     at, last = begin, len(view) if end is None else end
     while at < last:
-        key, content = _varint(view, at)
+        key, content = varint(view, at)
         kind = key & 7
         if kind == _WITH_LENGTH:
-            size, content = _varint(view, content)
+            size, content = varint(view, content)
             after = content + size
         elif kind == _VARINT:
-            after = _varint(view, content)[1]
+            after = varint(view, content)[1]
         elif kind in (_EIGHT_BYTES, _FOUR_BYTES):
             after = content + (8 if kind == _EIGHT_BYTES else 4)
         else:
@@ -55,8 +55,8 @@ def written_number(number: int, value: int) -> bytes:
     return _as_varint(number << 3 | _VARINT) + _as_varint(value)
 
 
-def _varint(view: memoryview, at: int) -> tuple[int, int]:
-    """A number, seven bits a byte, and where it ends."""
+def varint(view: memoryview, at: int) -> tuple[int, int]:
+    """Return a number, seven bits a byte, and where it ends."""
     value = shift = 0
     while True:
         if at >= len(view):

@@ -3,25 +3,21 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
-import torch
-from torch import nn
 
-from celadon.core import InputError, IntArray
-from celadon.models.onnx_encoder import FORMAT
+from celadon.core import InputError
+from celadon.models.onnx_encoder import CHECK, FORMAT
+from celadon.models.self_check import write_check
 from celadon.train.encoder_graph import Precision, encoder_graph
 from celadon.train.encoder_network import EncoderNetwork
 from celadon.train.model_folder import new_folder
 
 WINDOW = 256
-# Rows of random tokens show as well as real sentences which channels are large.
-_ROWS, _TOKENS = 32, 32
 _MARKS = {"cls_id": "[CLS]", "sep_id": "[SEP]", "pad_id": "[PAD]"}
 
 
@@ -55,55 +51,22 @@ def write_encoder(
     scripts
         The Unicode scripts that it knows.
     precision
-        How the graph multiplies.
+        How the graph stores its weights.
     """
     weights = {name: weight.detach().float().cpu().numpy() for name, weight in network.named_parameters()}
     marks = _marks(tokenizer_json)
     described = {"format": FORMAT, "name": folder.name, "window": window, "scripts": list(scripts)}
     described |= marks | dict(facts)
-    largest = largest_inputs(network, _random_rows(network.shape.vocabulary, marks))
-    graph = encoder_graph(weights, network.shape, window, precision, largest)
+    graph = encoder_graph(weights, network.shape, window, precision)
     with new_folder(folder) as draft:
         (draft / "model.onnx").write_bytes(graph)
+        write_check(draft, graph, network.shape.vocabulary, CHECK)
         (draft / "tokenizer.json").write_text(tokenizer_json, encoding="utf-8")
         np.save(draft / "order.npy", np.stack([weights["order_weight"], weights["order_offset"]]))
         text = json.dumps(described, ensure_ascii=False, indent=2)
         (draft / "model.json").write_text(text + "\n", encoding="utf-8")
         if card:
             (draft / "card.md").write_text(card, encoding="utf-8")
-
-
-def largest_inputs(network: EncoderNetwork, rows: IntArray) -> dict[str, npt.NDArray[np.float32]]:
-    """The largest input of each channel of the products that read a layer's states, over rows of one length."""
-    found: dict[str, npt.NDArray[np.float32]] = {}
-
-    def noting(name: str) -> Callable[[nn.Module, tuple[torch.Tensor, ...]], None]:
-        def note(_: nn.Module, inputs: tuple[torch.Tensor, ...]) -> None:
-            found[name] = inputs[0].abs().amax(dim=(0, 1)).numpy()
-
-        return note
-
-    read = ("attention", "inner")
-    hooks = [
-        module.register_forward_pre_hook(noting(name))
-        for name, module in network.named_modules()
-        if name.endswith(read)
-    ]
-    training = network.training
-    try:
-        with torch.no_grad():
-            network.eval()(torch.from_numpy(rows), torch.full((len(rows),), rows.shape[1]))
-    finally:
-        network.train(training)
-        for hook in hooks:
-            hook.remove()
-    return found
-
-
-def _random_rows(vocabulary: int, marks: Mapping[str, int]) -> IntArray:
-    rows = np.random.default_rng(0).integers(vocabulary, size=(_ROWS, _TOKENS))
-    rows[:, 0], rows[:, -1] = marks["cls_id"], marks["sep_id"]
-    return rows
 
 
 def _marks(tokenizer_json: str) -> dict[str, int]:

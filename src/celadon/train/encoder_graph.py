@@ -1,11 +1,9 @@
 """The trained encoder as an ONNX graph that the core install runs (needs onnx to be made, nothing to be read).
 
-In int8 the weights are bytes with a scale per output and the rows of activations (tokens) bytes with a scale per row;
-products are summed in integers, which is exact. Nothing depends on what else is in a batch. Attention, normalisation
-and the heads stay in float32.
-
-A few channels of the states are far larger than the rest and would leave them few levels. Where it is known how large
-each channel gets, it is divided by a number of its own that its weights are multiplied by, so that both round well.
+In int8 the weights are stored as bytes with a scale per output and turned into float32 when the graph is loaded; all
+products are in float32. Rounding activations to bytes as well would take two thirds of the time where the processor
+multiplies bytes, but then the last bit of a sum, which differs between processors and runtimes, decides which level a
+number is rounded to, and scores come out up to 0.04 apart. In float32 they agree to five digits.
 """
 
 from __future__ import annotations
@@ -16,7 +14,7 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 import numpy.typing as npt
 
-from celadon.models.quantisation import LEVELS, quantise_blocks, quantise_rows
+from celadon.models.quantisation import quantise_blocks, quantise_rows
 from celadon.train.onnx_graph import FLOAT, INT32, INT64, MICROSOFT, Graph
 
 if TYPE_CHECKING:
@@ -26,18 +24,14 @@ Weights = Mapping[str, npt.NDArray[np.float32]]
 Precision = Literal["int8", "fp32"]
 
 _OPSET, _IR = 20, 10
-# a row of zeros has no largest number to divide by
-_TINY = 1e-20
 # torch divides by no smaller length
 _SHORTEST = 1e-12
 
 
-def encoder_graph(
-    weights: Weights, shape: EncoderShape, window: int, precision: Precision = "int8", largest: Weights | None = None
-) -> bytes:
-    """The graph with its weights: ``ids`` and ``lengths`` in, the heads of the network out.
+def encoder_graph(weights: Weights, shape: EncoderShape, window: int, precision: Precision = "int8") -> bytes:
+    """Return the graph with its weights: ``ids`` and ``lengths`` in, the heads of the network out.
 
-    Rows may be padded; in int8 a row that is padded differently gets a result that differs by the error of rounding.
+    Rows may be padded.
 
     Parameters
     ----------
@@ -48,18 +42,15 @@ def encoder_graph(
     window
         The most tokens of a row.
     precision
-        How it multiplies: in 8 bits, or exactly.
-    largest
-        For any of the products that int8 rounds (``layers.0.inner``), the largest input of each channel.
+        How the weights are stored: in 8 bits, or exactly.
     """
-    return _Encoder(weights, shape, precision, largest or {}).build(window)
+    return _Encoder(weights, shape, precision).build(window)
 
 
 class _Encoder(Graph):
-    def __init__(self, weights: Weights, shape: EncoderShape, precision: Precision, largest: Weights) -> None:
+    def __init__(self, weights: Weights, shape: EncoderShape, precision: Precision) -> None:
         super().__init__()
-        self.of, self.largest = weights, largest
-        self.shape, self.int8 = shape, precision == "int8"
+        self.of, self.shape, self.int8 = weights, shape, precision == "int8"
 
     def build(self, window: int) -> bytes:
         hidden, value = self.shape.hidden, self.helper.make_tensor_value_info
@@ -125,29 +116,16 @@ class _Encoder(Graph):
 
     def _product(self, rows: str, name: str) -> str:
         """Rows times a matrix, without its bias."""
+        return self.add("MatMul", [rows, self._matrix(name)], f"{name}.product")
+
+    def _matrix(self, name: str) -> str:
+        """A matrix, inputs by outputs; bytes are turned into numbers once, when the graph is loaded."""
         matrix = self.of[f"{name}.weight"]
         if not self.int8:
-            return self.add("MatMul", [rows, self.constant(f"{name}.weight", matrix.T)], f"{name}.product")
-        if name in self.largest:
-            divisors = _divisors(matrix, self.largest[name])
-            matrix = matrix * divisors
-            rows = self.add("Mul", [rows, self.constant(f"{name}.evening", 1 / divisors)], f"{name}.even")
+            return self.constant(f"{name}.weight", matrix.T)
         levels, scales = quantise_rows(matrix)
-        names = self.constant(f"{name}.levels", levels.T), self.constant(f"{name}.scales", scales)
-        taken, step = self._row_levels(rows, name)
-        inputs = [taken, names[0], self.number(1.0), names[1], self.zero_point()]
-        product = self.add("MatMulIntegerToFloat", inputs, f"{name}.integers", domain=MICROSOFT)
-        return self.add("Mul", [product, step], f"{name}.product")
-
-    def _row_levels(self, rows: str, name: str) -> tuple[str, str]:
-        """Each row as bytes, and what a step of it is worth."""
-        sizes = self.add("Abs", [rows], f"{name}.sizes")
-        largest = self.add("ReduceMax", [sizes, self.integers(-1)], f"{name}.largest", keepdims=1)
-        largest = self.add("Max", [largest, self.number(_TINY)], f"{name}.positive")
-        factor = self.add("Div", [self.number(LEVELS), largest], f"{name}.factor")
-        scaled = self.add("Mul", [rows, factor], f"{name}.scaled")
-        taken = self.add("QuantizeLinear", [scaled, self.number(1.0), self.zero_point()], f"{name}.taken")
-        return taken, self.add("Mul", [largest, self.number(1 / LEVELS)], f"{name}.step")
+        numbers = self.add("Cast", [self.constant(f"{name}.levels", levels.T)], f"{name}.numbers", to=FLOAT)
+        return self.add("Mul", [numbers, self.constant(f"{name}.scales", scales)], f"{name}.weight")
 
     def _heads(self, states: str, early: str) -> None:
         last = self.add("Reshape", [states, "apart"], "last")
@@ -183,9 +161,3 @@ class _Encoder(Graph):
     def _linear(self, rows: str, name: str, result: str) -> str:
         inputs = [rows, self._weight(f"{name}.weight"), self._weight(f"{name}.bias")]
         return self.add("Gemm", inputs, result, transB=1)
-
-
-def _divisors(matrix: npt.NDArray[np.float32], largest: npt.NDArray[np.float32]) -> npt.NDArray[np.float32]:
-    """What to divide each channel by: afterwards its largest input and its largest weight are the same."""
-    found: npt.NDArray[np.float32] = np.sqrt(np.maximum(largest, _TINY) / np.maximum(np.abs(matrix).max(axis=0), _TINY))
-    return found.astype(np.float32)

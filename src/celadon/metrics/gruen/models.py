@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from celadon.batch.order import LIKELIHOOD
+from celadon.models.self_check import signed_name
 from celadon.models.store.places import HF_PREFIX
 
 if TYPE_CHECKING:
@@ -20,14 +21,14 @@ def model_names(
         found.append(_language_model(likelihood))
     if acceptability:
         found.append(
-            _named(_acceptability_head(acceptability))
+            signed_name(_acceptability_head(acceptability))
             if acceptability.startswith(HF_PREFIX)
             else _encoder(acceptability)
         )
     if order and order.startswith(LIKELIHOOD):
         found.append(_language_model(order.removeprefix(LIKELIHOOD)))
     elif order:
-        found.append(_named(_open_order_head(order)) if order.startswith(HF_PREFIX) else _encoder(order))
+        found.append(signed_name(_open_order_head(order)) if order.startswith(HF_PREFIX) else _encoder(order))
     return tuple(dict.fromkeys(found))
 
 
@@ -50,15 +51,13 @@ def model_facts(acceptability: str = "", order: str = "") -> dict[str, str]:
 def _language_model(name: str) -> str:
     from celadon.models.loading import language_model
 
-    model = language_model(name)
-    return f"{model.name}@{model.digest[:8]}"
+    return signed_name(language_model(name))
 
 
 def _encoder(name: str) -> str:
     from celadon.models.encoder import sentence_encoder
 
-    encoder = sentence_encoder(name)
-    return f"encoder:{encoder.name}@{encoder.digest[:8]}"
+    return f"encoder:{signed_name(sentence_encoder(name))}"
 
 
 def _acceptability_head(name: str) -> AcceptabilityClassifier:
@@ -71,7 +70,3 @@ def _open_order_head(name: str) -> OrderHead:
     from celadon.models.transformers_heads import order_head
 
     return order_head(name)
-
-
-def _named(model: AcceptabilityClassifier | OrderHead) -> str:
-    return f"{model.name}@{model.digest[:8]}"
