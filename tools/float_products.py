@@ -3,7 +3,8 @@
 python tools/float_products.py OLD/model.onnx NEW/model.onnx
 
 Encoders trained before 0.2.0 round activations to 8 bits, which makes scores depend on the last bits, in which
-processors and versions of ONNX Runtime differ. The bytes and scales of the weights stay as they are. Needs the extra `train`.
+processors and versions of ONNX Runtime differ. The bytes and scales of the weights stay as they are. Needs the
+extra `train`.
 """
 
 from __future__ import annotations
