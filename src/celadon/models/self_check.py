@@ -90,7 +90,13 @@ def signed_name(model: SignedModel) -> str:
     return f"{model.name}@{model.digest[:8]}" + (f"~{runtime}" if runtime else "")
 
 
-def write_check(folder: Path, graph: bytes, vocabulary: int, check: RowCheck) -> None:
+def write_check(path: Path, ids: IntArray, values: FloatArray) -> None:
+    """Write rows of token ids and what a graph computes of each."""
+    content = {"format": _FORMAT, "ids": ids.tolist(), "expected": [round(value, 6) for value in values.tolist()]}
+    path.write_text(json.dumps(content) + "\n", encoding="utf-8")
+
+
+def write_reference_check(folder: Path, graph: bytes, vocabulary: int, window: int, check: RowCheck) -> None:
     """Write ``check.json`` for a graph: random rows, and what the reference kernels compute of them.
 
     Parameters
@@ -101,15 +107,15 @@ def write_check(folder: Path, graph: bytes, vocabulary: int, check: RowCheck) ->
         What is in ``model.onnx``.
     vocabulary
         How many token ids there are.
+    window
+        The most tokens that the graph reads at once.
     check
         How graphs of this kind are checked.
     """
     from celadon.models.reference_session import ReferenceSession
 
-    ids = np.random.default_rng(0).integers(vocabulary, size=(_ROWS, _TOKENS))
-    expected = check.values(ReferenceSession(graph, folder), ids)
-    content = {"format": _FORMAT, "ids": ids.tolist(), "expected": [round(value, 6) for value in expected.tolist()]}
-    (folder / CHECK_FILE).write_text(json.dumps(content) + "\n", encoding="utf-8")
+    ids = np.random.default_rng(0).integers(vocabulary, size=(_ROWS, min(_TOKENS, window)))
+    write_check(folder / CHECK_FILE, ids, check.values(ReferenceSession(graph, folder), ids))
 
 
 def check_session(path: Path, session: InferenceSession, check: RowCheck) -> CheckedSession:

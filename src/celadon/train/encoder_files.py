@@ -12,7 +12,7 @@ import numpy as np
 
 from celadon.core import InputError
 from celadon.models.onnx_encoder import CHECK, FORMAT
-from celadon.models.self_check import write_check
+from celadon.models.self_check import write_reference_check
 from celadon.train.encoder_graph import Precision, encoder_graph
 from celadon.train.encoder_network import EncoderNetwork
 from celadon.train.model_folder import new_folder
@@ -60,7 +60,7 @@ def write_encoder(
     graph = encoder_graph(weights, network.shape, window, precision)
     with new_folder(folder) as draft:
         (draft / "model.onnx").write_bytes(graph)
-        write_check(draft, graph, network.shape.vocabulary, CHECK)
+        write_reference_check(draft, graph, network.shape.vocabulary, window, CHECK)
         (draft / "tokenizer.json").write_text(tokenizer_json, encoding="utf-8")
         np.save(draft / "order.npy", np.stack([weights["order_weight"], weights["order_offset"]]))
         text = json.dumps(described, ensure_ascii=False, indent=2)

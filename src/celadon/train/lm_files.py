@@ -12,7 +12,7 @@ import numpy as np
 
 from celadon.core import IntArray
 from celadon.models.onnx_lm import CHECK
-from celadon.models.self_check import write_check
+from celadon.models.self_check import write_reference_check
 from celadon.train.batches import Padded, Plan
 from celadon.train.corpus import Corpus, EncodedSentences
 from celadon.train.lm import HeldOut, Material, Recipe, Training
@@ -86,7 +86,7 @@ def write_lm(folder: Path, trained: Trained, card: str) -> None:
     """Write a model to a new folder, which appears whole or not at all."""
     with new_folder(folder) as draft:
         (draft / GRAPH).write_bytes(trained.graph)
-        write_check(draft, trained.graph, trained.material.tokenizer.get_vocab_size(), CHECK)
+        write_reference_check(draft, trained.graph, trained.material.tokenizer.get_vocab_size(), _WINDOW, CHECK)
         np.save(draft / "unigrams.npy", trained.material.unigrams.astype(np.float32))
         trained.material.tokenizer.save(str(draft / "tokenizer.json"))
         described = json.dumps(_description(folder.name, trained), ensure_ascii=False, indent=2)

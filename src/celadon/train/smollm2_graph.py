@@ -5,15 +5,17 @@ inputs ``ids`` and ``where`` and the output ``logprobs`` (see :mod:`celadon.mode
 ``weights.bin`` where :func:`~celadon.models.smollm2.layout.plan_weights` puts them.
 
 In int8 every row of activations (a token) has a scale of its own, so that no token's score depends on the others of the
-batch; products are summed in integers, which is exact. Activations are unsigned with 128 for zero, for which processors
-have the fastest instructions.
+batch; products are summed in integers, which is exact. What rounding to 8 bits took is rounded to 8 bits and multiplied
+as well: with 8 bits alone the last bit of a sum, in which processors and runtimes differ, moves scores by up to 0.1.
+Activations are unsigned with 128 for zero, for which processors have the fastest instructions.
 """
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -34,6 +36,16 @@ _LEVELS = 127.0
 # A row of zeros has no largest number to divide by.
 _TINY = 1e-20
 _MICROSOFT = "com.microsoft"
+# tokens of a row that a graph is checked on
+_CHECK_TOKENS = 12
+_CHECK_TEXT = """
+The ferry to the island leaves at nine every morning, unless the wind is too strong. Last Tuesday it did not leave at
+all, and the people who had waited since eight walked back through the rain to the small hotel above the harbor. The
+owner made coffee for everyone and lit a fire. By noon the clouds had gone, the sea was calm again, and the captain
+came in to say that he would try after lunch. Nobody was in a hurry any more: two of the children had found a chess
+board, and an old man was telling them how he had once won a game against the mayor. When the boat finally left, half
+of the seats were empty, and those who stayed behind stood on the pier and waved until it was out of sight.
+"""
 
 
 def build_graph(shape: LlamaShape, precision: Precision) -> bytes:
@@ -47,6 +59,14 @@ def build_graph(shape: LlamaShape, precision: Precision) -> bytes:
         How it multiplies.
     """
     return _Builder(shape, precision).build()
+
+
+class _Rounded(NamedTuple):
+    """Rows as bytes: their levels, what is lost by these in finer levels, and what a level of each row is worth."""
+
+    coarse: str
+    fine: str
+    scale: str
 
 
 class _Builder:
@@ -179,26 +199,19 @@ class _Builder:
         if not self.int8:
             return self.one("MatMul", rows, self.weight(name))
         kind, _, layer = name.partition(".")
-        matrix, scales = self.weight(name), self.weight(f"{kind}_scales.{layer}")
-        steps, scale = self._steps(rows)
-        levels = self._round(steps)
-        if kind != "down":
-            return self._multiply(levels, scale, matrix, scales)
-        # What goes in here has single large numbers in changing places, so what rounding took is multiplied as well.
+        rounded = self._rounded(rows)
+        return self._multiply(rounded, self.weight(name), self.weight(f"{kind}_scales.{layer}"))
+
+    def _multiply(self, rounded: _Rounded, matrix: str, scales: str) -> str:
         unit, zero = self._unit_and_zero()
-        lost = self.one("Sub", steps, self.one("DequantizeLinear", levels, unit, zero))
-        finer = self._round(self.one("Mul", lost, self.constant(2 * _LEVELS, np.float32)))
-        both = self._product(self.one("Concat", levels, finer, axis=0), matrix, scales)
+        levels = self.one("Concat", rounded.coarse, rounded.fine, axis=0)
+        both = self.one("MatMulIntegerToFloat", levels, matrix, unit, scales, zero, domain=_MICROSOFT)
         coarse, fine = self.add("Split", [both], 2, axis=0, num_outputs=2)
-        fine = self.one("Mul", fine, self.constant(0.5 / _LEVELS, np.float32))
-        return self.one("Mul", self.one("Add", coarse, fine), scale)
+        return self.one("Mul", self.one("Add", coarse, self._of_coarse(fine)), rounded.scale)
 
-    def _multiply(self, levels: str, scale: str, matrix: str, scales: str) -> str:
-        return self.one("Mul", self._product(levels, matrix, scales), scale)
-
-    def _product(self, levels: str, matrix: str, scales: str) -> str:
-        unit, zero = self._unit_and_zero()
-        return self.one("MatMulIntegerToFloat", levels, matrix, unit, scales, zero, domain=_MICROSOFT)
+    def _of_coarse(self, fine: str) -> str:
+        """What a number of fine steps is in coarse ones."""
+        return self.one("Mul", fine, self.constant(0.5 / _LEVELS, np.float32))
 
     def _unit_and_zero(self) -> tuple[str, str]:
         return self.constant(1.0, np.float32), self.constant(128, np.uint8)
@@ -206,20 +219,25 @@ class _Builder:
     def _round(self, steps: str) -> str:
         return self.one("QuantizeLinear", steps, *self._unit_and_zero())
 
-    def _steps(self, rows: str) -> tuple[str, str]:
-        """Each row between -127 and 127, and what one is worth."""
+    def _rounded(self, rows: str) -> _Rounded:
+        """Each row between -127 and 127 as bytes, what rounding took as bytes too, and what a step is worth."""
         largest = self.one("ReduceMax", self.one("Abs", rows), self.constant([-1]), keepdims=1)
         largest = self.one("Max", largest, self.constant(_TINY, np.float32))
         steps = self.one("Mul", rows, self.one("Div", self.constant(_LEVELS, np.float32), largest))
-        return steps, self.one("Mul", largest, self.constant(1 / _LEVELS, np.float32))
+        coarse = self._round(steps)
+        lost = self.one("Sub", steps, self._numbers(coarse))
+        fine = self._round(self.one("Mul", lost, self.constant(2 * _LEVELS, np.float32)))
+        return _Rounded(coarse, fine, self.one("Mul", largest, self.constant(1 / _LEVELS, np.float32)))
+
+    def _numbers(self, levels: str) -> str:
+        return self.one("DequantizeLinear", levels, *self._unit_and_zero())
 
     def _head(self, rows: str, targets: str) -> None:
         """The target's logit less the logarithm of the sum over the vocabulary."""
         if self.int8:
-            steps, scale = self._steps(rows)
-            levels = self._round(steps)
-            chosen = self._chosen_int8(levels, scale, targets)
-            parts = [self._multiply(levels, scale, *self._head_part(at)) for at in range(HEAD_PARTS)]
+            rounded = self._rounded(rows)
+            chosen = self._chosen_int8(rounded, targets)
+            parts = [self._multiply(rounded, *self._head_part(at)) for at in range(HEAD_PARTS)]
         else:
             wanted = self.one("Mul", rows, self.one("Gather", self.weight("embedding"), targets))
             chosen = self.one("ReduceSum", wanted, self.constant([-1]), keepdims=0)
@@ -244,8 +262,8 @@ class _Builder:
         least = self.one("Gather", self.one("LogSoftmax", logits, axis=-1), zero, axis=1)
         return self.one("Sub", self.one("Gather", logits, zero, axis=1), least)
 
-    def _chosen_int8(self, levels: str, scale: str, targets: str) -> str:
-        """The logit of each target, by the same integers as all logits (below 2**24, which float32 holds exactly)."""
+    def _chosen_int8(self, rounded: _Rounded, targets: str) -> str:
+        """The logit of each target, by the same levels as all logits."""
         shape, to = self.shape, self._onnx.TensorProto.FLOAT
         part, size = self.constant(shape.head_part), self.constant(shape.head_part * shape.width)
         begin = self.one("Add", self.one("Mul", self.one("Div", targets, part), size), self.one("Mod", targets, part))
@@ -253,16 +271,37 @@ class _Builder:
         places = self.one("Add", self.one("Unsqueeze", begin, self.constant([-1])), down)
         flat = self.outside("head.flat", self.weights["head"].part(0, (shape.vocabulary * shape.width,)))
         column = self.one("Cast", self.one("Gather", flat, places), to=to)
-        steps = self.one("Sub", self.one("Cast", levels, to=to), self.constant(128.0, np.float32))
+        fine = self._of_coarse(self._numbers(rounded.fine))
+        steps = self.one("Add", self._numbers(rounded.coarse), fine)
         product = self.one("ReduceSum", self.one("Mul", steps, column), self.constant([-1]), keepdims=0)
         scaled = self.one("Mul", product, self.one("Gather", self.weight("head_scales"), targets))
-        return self.one("Mul", scaled, self.one("Squeeze", scale, self.constant([-1])))
+        return self.one("Mul", scaled, self.one("Squeeze", rounded.scale, self.constant([-1])))
+
+
+def write_checks() -> None:
+    """Write what the fetched models compute of a few rows, for the check of graphs on other machines."""
+    from celadon.models import smollm2
+    from celadon.models.model_files import load_session, load_tokenizer
+    from celadon.models.onnx_lm import CHECK
+    from celadon.models.self_check import CHECK_FILE, write_check
+    from celadon.models.store import folder_of
+
+    for name, precision in (("smollm2", Precision.FP32), ("smollm2-int8", Precision.INT8)):
+        folder = folder_of(name)
+        ids = load_tokenizer(folder / "tokenizer.json").encode(_CHECK_TEXT, add_special_tokens=False).ids
+        rows = np.array(ids[: len(ids) // _CHECK_TOKENS * _CHECK_TOKENS]).reshape(-1, _CHECK_TOKENS)
+        session = load_session(folder / "model.onnx", 1, {"ids", "where"}, {"logprobs"}, "language model")
+        path = Path(smollm2.__file__).with_name(f"{precision}.{CHECK_FILE}")
+        write_check(path, rows, CHECK.values(session, rows))
 
 
 def main() -> None:
-    """Write the graphs of SmolLM2 into the package."""
+    """Write the graphs of SmolLM2 into the package; with ``--checks``, the values to check them by."""
     from celadon.models import smollm2
 
+    if sys.argv[1:] == ["--checks"]:
+        write_checks()
+        return
     for precision in Precision:
         Path(smollm2.__file__).with_name(f"{precision}.onnx").write_bytes(build_graph(SMOLLM2, precision))
 

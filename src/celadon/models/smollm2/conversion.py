@@ -12,6 +12,7 @@ import numpy as np
 
 from celadon.core import InputError, UsageError
 from celadon.io.atomic import atomic_write_text, output_errors
+from celadon.models.self_check import CHECK_FILE
 from celadon.models.smollm2.filling import shape_of, weights_of
 from celadon.models.smollm2.gguf import Gguf, read_gguf
 from celadon.models.smollm2.layout import SMOLLM2, LlamaShape, Precision, plan_weights
@@ -70,6 +71,10 @@ def convert(
     name = "smollm2" if chosen is Precision.FP32 else "smollm2-int8"
     smoothing = read_smoothing(shape) if chosen is Precision.INT8 else no_smoothing(shape)
     write_folder(file, into, name, chosen, shape, graph, unigrams, smoothing)
+    check = package.joinpath(f"{chosen}.{CHECK_FILE}")
+    # there is none while celadon.train.smollm2_graph makes it
+    if check.is_file():
+        (into / CHECK_FILE).write_bytes(check.read_bytes())
 
 
 def write_folder(
