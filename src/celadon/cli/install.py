@@ -84,7 +84,7 @@ def extras() -> dict[str, list[str]]:
     """Each extra's requirements, as the installed package states them."""
     from importlib.metadata import metadata
 
-    facts = metadata("celadon")
+    facts = metadata("celadon-text")
     found: dict[str, list[str]] = {name: [] for name in facts.get_all("Provides-Extra") or []}
     for line in facts.get_all("Requires-Dist") or []:
         requirement, _, marker = line.partition(";")
