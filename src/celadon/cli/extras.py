@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import shutil
 import subprocess
 from collections.abc import Iterable, Sequence
@@ -35,35 +34,39 @@ DEBIAN = {
 }
 """Debian packages that an extra needs beside its Python packages."""
 
-_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
-
 
 def requirements_of_extras() -> dict[str, list[str]]:
-    """Return each extra's requirements, as the installed package states them."""
+    """Return each extra's requirements that hold for this Python and system, as the installed package states them."""
     from importlib.metadata import metadata
 
+    from packaging.requirements import Requirement
+
     facts = metadata(DISTRIBUTION)
-    found: dict[str, list[str]] = {name: [] for name in facts.get_all("Provides-Extra") or []}
-    for line in facts.get_all("Requires-Dist") or []:
-        requirement, _, marker = line.partition(";")
-        for name, requirements in found.items():
-            if f"extra == '{name}'" in marker.replace('"', "'"):
-                requirements.append(requirement.strip())
-    return found
+    stated = [Requirement(line) for line in facts.get_all("Requires-Dist") or []]
+    return {
+        extra: [
+            str(requirement).partition(";")[0].strip()
+            for requirement in stated
+            if requirement.marker is not None
+            and not requirement.marker.evaluate({"extra": ""})
+            and requirement.marker.evaluate({"extra": extra})
+        ]
+        for extra in facts.get_all("Provides-Extra") or []
+    }
 
 
 def missing_python(requirements: Iterable[str]) -> list[str]:
     """Return the distributions among the requirements that are not installed, whatever their version."""
     from importlib.metadata import PackageNotFoundError, version
 
+    from packaging.requirements import Requirement
+
     missing = []
-    for requirement in requirements:
-        match = _NAME.match(requirement)
-        assert match is not None
+    for name in (Requirement(requirement).name for requirement in requirements):
         try:
-            version(match[0])
+            version(name)
         except PackageNotFoundError:
-            missing.append(match[0])
+            missing.append(name)
     return missing
 
 

@@ -57,12 +57,12 @@ def run(arguments: argparse.Namespace) -> int:
         raise UsageError(f"{arguments.constraint}: no such file")
     requirements = list(dict.fromkeys(r for name in arguments.extras for r in known[name]))
     packages = list(dict.fromkeys(p for name in arguments.extras for p in DEBIAN.get(name, ())))
-    compiler = _missing_compiler() if COMPILED.intersection(arguments.extras) else []
+    compiled = [r for name in arguments.extras if name in COMPILED for r in known[name]]
+    compiler = _missing_compiler() if compiled else []
     if not arguments.yes:
         _ask([*compiler, *missing_debian(packages)])
     if compiler:
         _install_debian(compiler)
-    compiled = [r for name in arguments.extras if name in COMPILED for r in known[name]]
     # downloads, a compiler and apt-get wait for different things, so all work at once
     with ThreadPoolExecutor(1) as aside:
         debian = aside.submit(_install_debian, packages) if packages else None
@@ -81,6 +81,8 @@ def _list(known: dict[str, list[str]]) -> None:
     for name in names:
         missing = missing_python(known[name]) + [f"{p} (Debian)" for p in missing_debian(DEBIAN.get(name, ()))]
         state = f"missing: {', '.join(missing)}" if missing else "installed"
+        if not known[name] and name not in DEBIAN:
+            state = "not for this version of Python"
         print(f"{name:<{name_width}}  {GIVES.get(name, ''):<{gives_width}}  {state}")
     print(
         f"""
