@@ -27,10 +27,10 @@ def distribution_bytes(package: Distribution) -> int:
     """Return what the files of a distribution take, with the compiled forms of its modules."""
     files = {Path(str(package.locate_file(file))) for file in package.files or ()}
     compiled = {
-        found
+        module
         for file in files
         if file.suffix == ".py"
-        for found in file.parent.glob(f"__pycache__/{file.stem}.cpython-*.pyc")
+        for module in file.parent.glob(f"__pycache__/{file.stem}.cpython-*.pyc")
     }
     return sum(map(disk_bytes, files | compiled))
 
@@ -41,8 +41,8 @@ def main() -> None:
     parser.add_argument("environment", type=Path, nargs="?", default=Path(sys.prefix), help="default: this one")
     parser.add_argument("--least", type=float, default=1.0, help="megabytes of the smallest that has a line of its own")
     arguments = parser.parse_args()
-    packages = [str(path) for path in arguments.environment.glob("lib*/python3*/site-packages")]
-    sizes = {found.name: distribution_bytes(found) / MEGABYTE for found in distributions(path=packages)}
+    folders = [str(path) for path in arguments.environment.glob("lib*/python3*/site-packages")]
+    sizes = {package.name: distribution_bytes(package) / MEGABYTE for package in distributions(path=folders)}
     whole = sum(disk_bytes(path) for path in arguments.environment.rglob("*")) / MEGABYTE
     rest = whole - sum(sizes.values())
     small = [size for size in sizes.values() if size < arguments.least]

@@ -131,12 +131,12 @@ def _install_python(requirements: Sequence[str], compiled: Sequence[str], constr
 
 def _missing_compiler() -> list[str]:
     """What is missing, in Debian's words, to compile a Python package."""
-    found = []
+    packages = []
     if not any(shutil.which(name) for name in ("c++", "g++", "clang++")):
-        found.append("g++")
+        packages.append("g++")
     if not Path(sysconfig.get_path("include"), "Python.h").is_file():
-        found.append("python3-dev")
-    return found
+        packages.append("python3-dev")
+    return packages
 
 
 def _has_pip() -> bool:
