@@ -1,6 +1,10 @@
 # make test: everything CI checks, its own set-up included. make bench: side by side with peers.
 PYTHON = .venv/bin/python
-.PHONY: test check pytest setup bench format
+.PHONY: test check pytest setup bench format lock test-lowest test-python
+
+EXTRAS = pandas polars parquet plots wordnet hf ngram train parse rules ray s3 gs serve test
+# the versions that development and CI use
+CONSTRAINTS = constraints-dev.txt
 
 # container images often set it; then each process compiles all it imports, and the tests start hundreds
 unexport PYTHONDONTWRITEBYTECODE
@@ -19,9 +23,9 @@ pytest:
 	$(PYTHON) -m pytest -n 2 --dist loadfile --no-loadscope-reorder
 
 setup:
-	./celadon --version
+	PIP_CONSTRAINT=$(CONSTRAINTS) ./celadon --version
 	@# 3: Debian packages cannot be installed here; what needs them is then skipped, loudly, or fails where CI=true
-	./celadon install pandas wordnet hf ngram train parse rules ray s3 gs serve test || [ $$? -eq 3 ]
+	./celadon install --yes --constraint $(CONSTRAINTS) $(EXTRAS) || [ $$? -eq 3 ]
 	@# where the index cannot be reached the same holds of what needs the model
 	-./celadon models fetch spacy-sm
 
@@ -40,3 +44,34 @@ bench: setup
 format:
 	$(PYTHON) -m ruff check --fix .
 	$(PYTHON) -m ruff format .
+
+# The tests in other environments, each beside .venv. uv comes from the package index; pip would install the newest only.
+UV = .venv-uv/bin/uv
+# torch without CUDA; where uv cannot reach the index that has it, for example: --find-links FOLDER --constraint FILE, and
+# to do without torch: --override FILE with the line: torch; sys_platform == 'none'
+TORCH_OPTIONS = --torch-backend cpu
+UV_INSTALL = pip install --quiet $(TORCH_OPTIONS) --all-extras --requirement pyproject.toml --editable .
+PYTHON_VERSION = 3.13
+
+$(UV):
+	python3 -m venv .venv-uv
+	.venv-uv/bin/pip install --quiet uv
+
+# the lowest versions that pyproject.toml admits of what it names
+test-lowest: $(UV)
+	$(UV) venv --quiet --allow-existing --python 3.11 .venv-lowest
+	$(UV) $(UV_INSTALL) --python .venv-lowest/bin/python --resolution lowest-direct
+	$(MAKE) pytest PYTHON=.venv-lowest/bin/python
+
+# another Python, a version or a path: make test-python PYTHON_VERSION=3.12
+test-python: $(UV)
+	$(UV) venv --quiet --allow-existing --python $(PYTHON_VERSION) .venv-$(notdir $(PYTHON_VERSION))
+	$(UV) $(UV_INSTALL) --python .venv-$(notdir $(PYTHON_VERSION))/bin/python --constraint $(CONSTRAINTS)
+	$(MAKE) pytest PYTHON=.venv-$(notdir $(PYTHON_VERSION))/bin/python
+
+# the lock file; what it pins stays unless LOCK_OPTIONS=--upgrade. The version of torch is one that has wheels without CUDA
+# wherever development happens.
+TORCH = 2.13.0
+lock: $(UV)
+	echo 'torch==$(TORCH)' | $(UV) pip compile --quiet --universal --python-version 3.11 --all-extras --no-annotate \
+	  --no-emit-index-url --custom-compile-command 'make lock' $(LOCK_OPTIONS) pyproject.toml - -o $(CONSTRAINTS)

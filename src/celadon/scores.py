@@ -97,8 +97,10 @@ class Scores:
 
     def to_polars(self) -> polars.DataFrame:
         """All columns as a polars frame."""
-        import polars
-
+        try:
+            import polars
+        except ImportError:
+            raise MissingExtraError("polars", "polars") from None
         return polars.DataFrame(self.to_dict(), strict=False, infer_schema_length=None)
 
     def to_pandas(self) -> pandas.DataFrame:

@@ -170,7 +170,7 @@ def tiny(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> dict[str, Metric]:
         import onnx  # noqa: F401
         import torch  # noqa: F401
     except ImportError:
-        missing_part("torch or onnx", "run: pip install celadon[train]")
+        missing_part("torch or onnx", "run: pip install 'celadon-text[train]'")
     from tests.tiny_aspects import name_tiny_tier
 
     gruen, ours = name_tiny_tier(monkeypatch, tmp_path)

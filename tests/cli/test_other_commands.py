@@ -3,9 +3,15 @@
 from __future__ import annotations
 
 import json
+import os
+import pty
+import re
 import shutil
 import subprocess
 import sys
+from pathlib import Path
+
+import pytest
 
 from celadon.metrics.registry import names
 from tests.cli.test_score import celadon
@@ -49,9 +55,55 @@ def test_explain_survives_any_text() -> None:
 
 
 def test_install_lists_the_extras() -> None:
-    done = celadon("install")
-    assert "pandas: pandas" in done.stdout
-    assert "wordnet: wordnet-base (Debian)" in done.stdout
+    lines = celadon("install").stdout.splitlines()
+    assert any(re.fullmatch(r"pandas +scores\.to_pandas\(\) +(installed|missing: pandas)", line) for line in lines)
+    assert any(line.startswith("wordnet  synonyms for meteor") for line in lines)
+
+
+APT = """#!/bin/sh
+echo "$@" >> "$APT_LOG"
+"""
+
+
+@pytest.mark.parametrize(
+    ("options", "answer", "code", "calls"), [([], "n", 3, 0), ([], "y", 0, 2), (["--yes"], "", 0, 2)]
+)
+def test_install_asks_before_apt_get(tmp_path: Path, options: list[str], answer: str, code: int, calls: int) -> None:
+    """At a terminal, as root, where a package is not there and apt-get only notes what it was called with."""
+    program = tmp_path / "apt-get"
+    program.write_text(APT, encoding="utf-8")
+    program.chmod(0o755)
+    log = tmp_path / "log"
+    log.touch()
+    script = (
+        "import os, sys, celadon.cli.install as i; i.DEBIAN['wordnet'] = ('no-such-package-of-debian',);"
+        f"os.geteuid = lambda: 0; from celadon.cli import main; sys.exit(main(['install', 'wordnet', *{options}]))"
+    )
+    environment = {**os.environ, "PATH": f"{tmp_path}:{os.environ['PATH']}", "APT_LOG": str(log)}
+    ours, theirs = pty.openpty()
+    try:
+        os.write(ours, f"{answer}\n".encode())
+        done = subprocess.run(
+            [sys.executable, "-c", script],
+            stdin=theirs,
+            capture_output=True,
+            text=True,
+            check=False,
+            env=environment,
+            timeout=100,
+        )
+    finally:
+        os.close(ours)
+        os.close(theirs)
+    assert done.returncode == code, done.stderr
+    assert ("[y/N]" in done.stderr) is (not options)
+    assert len(log.read_text(encoding="utf-8").splitlines()) == calls
+
+
+def test_install_refuses_constraints_that_are_not_there() -> None:
+    done = celadon("install", "pandas", "--constraint", "none.txt")
+    assert done.returncode == 2
+    assert done.stderr == "celadon: none.txt: no such file\n"
 
 
 def test_install_without_root_says_what_root_should_do() -> None:

@@ -13,9 +13,10 @@ import sys
 import termios
 import time
 from collections.abc import Sequence
-from contextlib import redirect_stderr, redirect_stdout
+from contextlib import redirect_stderr, redirect_stdout, suppress
 from io import BytesIO, TextIOWrapper
 from pathlib import Path
+from threading import Thread
 
 import polars
 import pytest
@@ -360,10 +361,20 @@ def test_a_progress_bar_appears_on_a_terminal(tmp_path: Path) -> None:
     terminal, screen = pty.openpty()
     termios.tcsetwinsize(screen, (24, 100))
     command = [*CELADON, "score", str(tmp_path / "in.jsonl"), "--metric", "rougeL,chrf"]
+    shown = bytearray()
+
+    def read() -> None:
+        """Keep the terminal's buffer from filling up, which would stop a slow run; EIO is its end."""
+        with suppress(OSError):
+            while data := os.read(terminal, 65536):
+                shown.extend(data)
+
+    reader = Thread(target=read)
     process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=screen)
-    process.communicate(timeout=120)
     os.close(screen)
-    shown = os.read(terminal, 65536)
+    reader.start()
+    process.communicate(timeout=120)
+    reader.join()
     os.close(terminal)
     assert b" rows]" in shown
 

@@ -28,6 +28,7 @@ _ROUTES = [
     ("GET", r"/api/(datasets|models)/([^/]+/[^/]+)/auth-check/write", "may_write"),
     ("GET", r"/api/(datasets|models)/([^/]+/[^/]+)/tree/([^/]+)(?:/(.+))?", "tree"),
     ("POST", r"/api/(datasets|models)/([^/]+/[^/]+)/preupload/([^/]+)", "preupload"),
+    ("POST", r"/api/(datasets|models)/([^/]+/[^/]+)/paths-info/([^/]+)", "paths"),
     ("POST", r"/api/(datasets|models)/([^/]+/[^/]+)/commit/([^/]+)", "commit"),
     ("POST", r"/(?:(datasets)/)?([^/]+/[^/]+)\.git/info/lfs/objects/batch", "batch"),
     ("GET", r"/(?:(datasets)/)?([^/]+/[^/]+)/resolve/([^/]+)/(.+)", "resolve"),
@@ -197,6 +198,19 @@ class _Handler(http.server.BaseHTTPRequestHandler):
             here = f"{self.hub.url}{urlsplit(self.path).path}?recursive={deep}&cursor={first + PAGE}"
             headers["Link"] = f'<{here}>; rel="next"'
         return _json(listed[first : first + PAGE], headers)
+
+    def _paths(self, kind: str, name: str, revision: str) -> Answer:
+        """What is known of some paths, as versions of the hub's package before 2 want it; no paths is no error."""
+        _, files = self.hub.reached(kind, name, self.token).commit(revision)
+        sent = self.body.decode()
+        wanted = json.loads(sent)["paths"] if sent.startswith("{") else parse_qs(sent).get("paths", [])
+        entries = []
+        for path in [wanted] if isinstance(wanted, str) else wanted:
+            if path in files:
+                entries.append(_entry(path, files[path]))
+            elif any(file.startswith(f"{path}/") for file in files):
+                entries.append({"type": "directory", "oid": _sha1(path.encode()), "size": 0, "path": path})
+        return _json(entries)
 
     def _resolve(self, kind: str | None, name: str, revision: str, path: str) -> Answer:
         sha, files = self.hub.reached(kind or "models", name, self.token).commit(revision)

@@ -25,7 +25,7 @@ try:
     import s3fs
     from moto.server import ThreadedMotoServer
 except ImportError:
-    missing_part("s3fs or moto", "run: pip install celadon[s3,test]")
+    missing_part("s3fs or moto", "run: pip install 'celadon-text[s3,test]'")
 
 SECRET = "hunter2hunter2"
 ROWS = make_rows(100)

@@ -27,7 +27,7 @@ try:
     import onnx  # noqa: F401
     import torch  # noqa: F401
 except ImportError:
-    missing_part("torch or onnx", "run: pip install celadon[train]")
+    missing_part("torch or onnx", "run: pip install 'celadon-text[train]'")
 
 CAT, DOG, MAT, HOME, RAN = (
     "The cat sat on a mat.",

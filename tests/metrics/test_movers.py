@@ -115,7 +115,7 @@ class TestTransport:
         choices = [(at // 3, begin, end) for at, (begin, end) in enumerate(zip([0, *ends], ends, strict=False))]
         share = np.concatenate([np.full(end - begin, 1 / (end - begin)) for _, begin, end in choices])
         every = mover_distances(bags, left, right, points)
-        sums = np.array([sum((share * every)[begin:end].tolist()) for _, begin, end in choices]).reshape(3, 3)
+        sums = np.array([math.fsum((share * every)[begin:end].tolist()) for _, begin, end in choices]).reshape(3, 3)
         found = nearest_distances(bags, left, right, share, choices, points).reshape(3, 3)
         assert found.min(axis=1).tolist() == sums.min(axis=1).tolist()
         assert ((found == sums) | np.isinf(found)).all()

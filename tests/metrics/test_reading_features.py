@@ -20,7 +20,7 @@ try:
     import onnx  # noqa: F401
     import torch  # noqa: F401
 except ImportError:
-    missing_part("torch or onnx", "run: pip install celadon[train]")
+    missing_part("torch or onnx", "run: pip install 'celadon-text[train]'")
 
 CAT, DOG = "The cat sat on a mat.", "The dog ran home."
 TEXTS = [f"{CAT} {DOG} {CAT}", CAT, f"He ran home. {DOG}", f"The <unk> ran home and the. {DOG}", "..."]

@@ -11,7 +11,7 @@ from tests.conftest import missing_part
 try:
     import torch
 except ImportError:
-    missing_part("torch", "run: pip install celadon[hf]")
+    missing_part("torch", "run: pip install 'celadon-text[hf]'")
 
 
 def test_nothing_but_the_processor_is_used_unasked(monkeypatch: pytest.MonkeyPatch) -> None:

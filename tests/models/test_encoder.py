@@ -24,7 +24,7 @@ try:
     import onnx  # noqa: F401
     import torch
 except ImportError:
-    missing_part("torch or onnx", "run: pip install celadon[train]")
+    missing_part("torch or onnx", "run: pip install 'celadon-text[train]'")
 
 TEXTS = [
     "The cat sat on a mat.",

@@ -23,7 +23,7 @@ FEED = {"ids": np.arange(60).reshape(3, 20) + 1000, "lengths": np.full(3, 20)}
 
 def test_the_tables_are_those_of_the_file() -> None:
     if find_spec("onnx") is None:
-        missing_part("onnx", "run: pip install celadon[train]")
+        missing_part("onnx", "run: pip install 'celadon-text[train]'")
     import onnx
 
     whole = {table.name: table for table in onnx.load(str(ENCODER)).graph.initializer}

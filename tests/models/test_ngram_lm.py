@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import gzip
-import importlib.util
 import json
 import math
 import shutil
@@ -19,7 +18,7 @@ from celadon.models.ngram_lm import open_ngram
 from celadon.train.kneser_ney import train_ngrams
 from celadon.train.ngram_files import TrainedNgrams, write_model
 from celadon.train.vocabulary import marks_of, train_tokenizer
-from tests.conftest import missing_part
+from tests.kenlm_part import require_kenlm
 
 ARPA = """\\data\\
 ngram 1=5
@@ -51,8 +50,7 @@ STRANGE = ["", "  \t", "\u0000", "\ud800 cat", "[BOS] the", "名 the", "😀", "
 
 @pytest.fixture
 def arpa(tmp_path: Path) -> Path:
-    if importlib.util.find_spec("kenlm") is None:
-        missing_part("kenlm", "run: celadon install ngram")
+    require_kenlm()
     path = tmp_path / "model.arpa"
     path.write_text(ARPA, encoding="utf-8")
     return path

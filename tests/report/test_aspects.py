@@ -29,7 +29,7 @@ try:
     import onnx  # noqa: F401
     import torch  # noqa: F401
 except ImportError:
-    missing_part("torch or onnx", "run: pip install celadon[train]")
+    missing_part("torch or onnx", "run: pip install 'celadon-text[train]'")
 
 HOSTILE = 'He said <script>alert("x")</script> & left. He said <script>alert("x")</script> & left again.'
 BROKEN = "He sat on a mat. The dog ran home and left the <unk> there and the <unk>, which is the. The cat sat on a mat."

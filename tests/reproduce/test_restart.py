@@ -38,7 +38,7 @@ def scored(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 
 
 def _state(folder: Path) -> dict[Path, int]:
-    return {file: file.stat().st_mtime_ns for file in sorted(folder.rglob("*.parquet"))}
+    return {file: file.stat().st_mtime_ns for file in sorted(folder.rglob("*.npz"))}
 
 
 def test_a_second_run_scores_nothing(reproduce: Callable[..., int], tmp_path: Path, scored: list[str]) -> None:
@@ -76,7 +76,7 @@ def test_scores_of_another_signature_or_state_and_damaged_files_are_not_taken(tm
     # the same file by its name, but not by the whole hash
     assert store.read("bagel", "rouge1", "rouge1|v1", "d" * 63 + "e", 3) is None
     assert store.read("bagel", "rouge1", "rouge1|v1", "d" * 64, 4) is None
-    (file,) = tmp_path.rglob("*.parquet")
+    (file,) = tmp_path.rglob("*.npz")
     file.write_bytes(file.read_bytes()[:40])
     assert store.read("bagel", "rouge1", "rouge1|v1", "d" * 64, 3) is None
 

@@ -20,7 +20,7 @@ try:
     import torch
     from transformers import BertConfig, BertModel
 except ImportError:
-    missing_part("torch, onnx or transformers", "run: pip install celadon[train,hf]")
+    missing_part("torch, onnx or transformers", "run: pip install 'celadon-text[train,hf]'")
 
 OPENINGS = ("Today", "First", "Once")
 FOLLOWING = ("Then", "Later", "Afterwards")

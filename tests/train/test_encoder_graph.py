@@ -18,7 +18,7 @@ try:
     import onnx  # noqa: F401
     import torch
 except ImportError:
-    missing_part("torch or onnx", "run: pip install celadon[train]")
+    missing_part("torch or onnx", "run: pip install 'celadon-text[train]'")
 
 HEADS = ("acceptability", "meaning", "before", "after")
 
@@ -66,7 +66,7 @@ def test_the_body_is_that_of_transformers(tmp_path: Path) -> None:
     try:
         from transformers import BertConfig, BertModel
     except ImportError:
-        missing_part("transformers", "run: pip install celadon[hf]")
+        missing_part("transformers", "run: pip install 'celadon-text[hf]'")
     from celadon.train.encoder_network import EncoderNetwork
 
     torch.manual_seed(3)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import importlib.util
 import math
 import random
 from collections import Counter, defaultdict
@@ -24,7 +23,7 @@ from celadon.train.kneser_ney import FALLBACK, discounts, held_out_perplexity, t
 from celadon.train.model_folder import scripts_of
 from celadon.train.ngram_files import TrainedNgrams, write_arpa
 from celadon.train.vocabulary import marks_of, train_tokenizer
-from tests.conftest import missing_part
+from tests.kenlm_part import require_kenlm
 
 BEGIN, END = 1, 2
 Probability = Callable[[tuple[int, ...], int], float]
@@ -213,8 +212,7 @@ def word_model(texts: Sequence[str], size: int, order: int) -> TrainedNgrams:
 
 @pytest.mark.parametrize(("order", "ending"), [(2, ".arpa"), (3, ".arpa"), (3, ".arpa.gz"), (4, ".arpa")])
 def test_kenlm_reads_the_same_probabilities(tmp_path: Path, order: int, ending: str) -> None:
-    if importlib.util.find_spec("kenlm") is None:
-        missing_part("kenlm", "run: celadon install ngram")
+    require_kenlm()
     model = word_model(word_texts(order, 300), 40, order)
     lines: list[int] = []
     write_arpa(str(tmp_path / f"model{ending}"), model, lines.append)

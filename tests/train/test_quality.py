@@ -31,7 +31,7 @@ try:
     import onnx  # noqa: F401
     import torch  # noqa: F401
 except ImportError:
-    missing_part("torch or onnx", "run: pip install celadon[train]")
+    missing_part("torch or onnx", "run: pip install 'celadon-text[train]'")
 
 WORDS = "the cat cats sat on a mat dog ran home he it left".split()
 

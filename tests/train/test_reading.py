@@ -25,7 +25,7 @@ try:
     import onnx  # noqa: F401
     import torch  # noqa: F401
 except ImportError:
-    missing_part("torch or onnx", "run: pip install celadon[train]")
+    missing_part("torch or onnx", "run: pip install 'celadon-text[train]'")
 
 
 def corpus(folder: Path, articles: int = 60) -> Corpus:

@@ -26,7 +26,7 @@ try:
     import torch
     from transformers import LlamaModel
 except ImportError:
-    missing_part("torch, gguf or transformers", "run: pip install celadon[train,hf] gguf")
+    missing_part("torch, gguf or transformers", "run: pip install 'celadon-text[train,hf]' gguf")
 
 RECIPE = TeacherRecipe(
     pairs=200, treebank_passes=1, held_out=60, passes=6, batch_tokens=512, longest=48, learning_rate=3e-3, layers=1

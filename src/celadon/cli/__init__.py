@@ -28,7 +28,7 @@ COMMANDS = {
     "synth": "make texts of graded fluency from a corpus, to test metrics with or to train them on",
     "realize": "turn unordered dependency trees into sentences (FERGUS)",
     "metrics": "list every metric: what it needs, its range, direction, meaning, how to read a value",
-    "install": "add an extra to this environment, with the Debian packages it needs where that is allowed",
+    "install": "list the extras, or add some to this environment with the Debian packages they need",
 }
 
 _EPILOG = """\

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any, Final
 
+from celadon.core import MissingExtraError
 from celadon.io.values import mend_surrogates, to_json_text
 
 
@@ -16,6 +17,14 @@ class _Json:
 
 
 JSON: Final = _Json()
+
+
+def require_pyarrow(name: str) -> None:
+    """Raise MissingExtraError, which names the file or folder, where Parquet can be neither read nor written."""
+    try:
+        import pyarrow.parquet  # noqa: F401
+    except ImportError:
+        raise MissingExtraError(f"{name}: pyarrow, which reads and writes Parquet,", "parquet") from None
 
 
 def infer(values: list[Any]) -> Any:

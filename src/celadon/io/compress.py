@@ -45,8 +45,7 @@ def compressed(file: BinaryIO, compression: str | None) -> Sink:
     if compression == "xz":
         return lzma.LZMAFile(file, "wb")
     if compression == "zstd":
-        import pyarrow as pa
+        from celadon.io.zstandard import compressor
 
-        stream: Sink = pa.CompressedOutputStream(pa.PythonFile(_Open(file), mode="w"), "zstd")
-        return stream
+        return compressor(file)
     return _Open(file)

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from celadon.core import InputError
+from celadon.io.arrow import require_pyarrow
 from celadon.io.remote import fetch, is_url, open_url, reads_anywhere
 from celadon.io.sources import Source
 
@@ -42,6 +43,8 @@ def batches(source: Source, max_rows: int, max_bytes: int) -> Iterator[Rows]:
     ------
     InputError
         The file is not Parquet, is damaged, or has no rows.
+    MissingExtraError
+        pyarrow is not installed.
     """
     with _opened(source) as parquet:
         total = parquet.metadata.num_rows
@@ -64,6 +67,7 @@ def count_rows(source: Source) -> int:
 @contextmanager
 def _opened(source: Source) -> Iterator[Any]:
     """The file, of which the schema is checked; turns what goes wrong in the block into one clear error."""
+    require_pyarrow(source.name)
     import pyarrow as pa
     import pyarrow.parquet as pq
 

@@ -7,7 +7,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from celadon.io.arrow import JSON, castable, fitted, infer, merge_types, recast
+from celadon.io.arrow import JSON, castable, fitted, infer, merge_types, recast, require_pyarrow
 from celadon.io.columns import REASON
 from celadon.io.rows import Chunk
 from celadon.io.values import mend_surrogates, number_or_none
@@ -36,6 +36,7 @@ class ParquetWriter(Writer):
     """
 
     def __init__(self, path: str, score_columns: Sequence[str]) -> None:
+        require_pyarrow(path)
         super().__init__(path, score_columns)
         self._types: _Types = {}
         self._segments: list[_Segment] = []

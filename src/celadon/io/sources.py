@@ -222,7 +222,7 @@ class _Guarded(io.RawIOBase):
         except (EOFError, zlib.error, lzma.LZMAError, gzip.BadGzipFile) as error:
             raise self._corrupt(error) from error
         except OSError as error:
-            # Arrow says OSError without an errno for a damaged stream.
+            # a damaged stream may be an OSError without an errno
             raise (_unreadable(self._name, error) if error.errno else self._corrupt(error)) from error
         except ValueError as error:
             raise self._corrupt(error) from error
@@ -301,9 +301,9 @@ def _decompressed(file: IO[bytes], name: str, compression: str | None) -> io.Buf
     elif compression == "xz":
         read = lzma.LZMAFile(file, "rb").read1  # noqa: SIM115
     elif compression == "zstd":
-        import pyarrow as pa
+        from celadon.io.zstandard import decompressor
 
-        read = pa.CompressedInputStream(pa.PythonFile(file, mode="r"), "zstd").read
+        read = decompressor(file)
     else:
         read = file.read
     return io.BufferedReader(_Guarded(read, name, compression), _BUFFER_BYTES)

@@ -14,6 +14,7 @@ from celadon.judge.experiment import Experiment, pair_of
 from celadon.judge.items import Item
 from celadon.judge.judged import Judged, judged
 from celadon.metrics.registry import load_all
+from celadon.scores import nullable
 
 # what rows of the table have by these names is ours
 _OWN = ("id", "item", "system", "cell", "text", "references")
@@ -106,8 +107,8 @@ def _scores(experiment: Experiment, metrics: Sequence[str]) -> dict[str, list[fl
         for item in experiment.items
     ]
     loaded = load_all(tuple(metrics))
-    found = score(samples, metrics=loaded).to_polars()
-    return {metric.spec: found[metric.spec].to_list() for metric in loaded}
+    scores = score(samples, metrics=loaded)
+    return {metric.spec: nullable(scores[metric.spec]) for metric in loaded}
 
 
 def _numeric(items: Sequence[Item]) -> tuple[str, ...]:

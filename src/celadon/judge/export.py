@@ -2,27 +2,50 @@
 
 from __future__ import annotations
 
+import csv
 import io
 import math
-from collections.abc import Mapping
+import re
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from types import SimpleNamespace
+from typing import Any
 
 from celadon.core import UsageError
+from celadon.io.arrow import require_pyarrow
 from celadon.io.atomic import Draft, output_errors
+from celadon.io.values import mend_surrogates, to_json
 from celadon.judge.conduct import Collected
 from celadon.judge.experiment import Experiment, pair_of
 from celadon.judge.judged import HTER, Judged, repair
 from celadon.judge.store import KeptPage, Rating
 
-if TYPE_CHECKING:
-    import polars as pl
-
 FORMATS = ("csv", "jsonl", "parquet")
 _TEXT_COLUMNS = ("answer", "item", "other_item", "cell", "system")
 # a cell that begins so is taken for a formula by spreadsheets
-_FORMULA = r"^[=+\-@\t\r]"
+_FORMULA = re.compile(r"[=+\-@\t\r]")
+# the columns in their order, with Arrow's names of their types
+_COLUMNS = {
+    "participant": "string",
+    "place": "int64",
+    "page": "int64",
+    "on_page": "int64",
+    "cell": "string",
+    "item": "string",
+    "other_item": "string",
+    "system": "string",
+    "question": "string",
+    "value": "float64",
+    "answer": "string",
+    "z": "float64",
+    "normalised": "float64",
+    "edits": "float64",
+    "seconds": "float64",
+    "seconds_in_all": "float64",
+    "given": "string",
+    "revised": "int64",
+    "flags": "string",
+}
 
 
 def export_rows(experiment: Experiment, collected: Collected) -> list[dict[str, Any]]:
@@ -107,58 +130,39 @@ def export_bytes(rows: list[dict[str, Any]], kind: str) -> bytes:
 
     In CSV a text that a spreadsheet would take for a formula has an apostrophe before it.
     """
-    frame = _frame(rows)
-    file = io.BytesIO()
-    if kind == "csv":
-        safe_for_spreadsheets(frame).write_csv(file)
-    elif kind == "jsonl":
-        frame.write_ndjson(file)
-    elif kind == "parquet":
-        frame.write_parquet(file)
-    else:
+    if kind not in FORMATS:
         raise UsageError(f"unknown format {kind!r}; known: {', '.join(FORMATS)}")
+    plain = [{name: _plain(row[name]) for name in _COLUMNS} for row in rows]
+    if kind == "parquet":
+        return _parquet(plain)
+    if kind == "csv":
+        return _csv(plain)
+    return b"".join(to_json(row) + b"\n" for row in plain)
+
+
+def _csv(rows: list[dict[str, Any]]) -> bytes:
+    lines: list[str] = []
+    # Only with a carriage return in the terminator does the csv module quote cells that hold one.
+    writer = csv.DictWriter(SimpleNamespace(write=lines.append), list(_COLUMNS), lineterminator="\r\n")
+    writer.writeheader()
+    for row in rows:
+        writer.writerow({**row, **{name: safe_for_spreadsheets(row[name]) for name in _TEXT_COLUMNS}})
+    return mend_surrogates("".join(f"{line[:-2]}\n" for line in lines)).encode()
+
+
+def safe_for_spreadsheets(text: str | None) -> str | None:
+    """Put an apostrophe before a text that begins like a formula."""
+    return f"'{text}" if text and _FORMULA.match(text) else text
+
+
+def _parquet(rows: list[dict[str, Any]]) -> bytes:
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    schema = pa.schema([(name, pa.type_for_alias(kind)) for name, kind in _COLUMNS.items()])
+    file = io.BytesIO()
+    pq.write_table(pa.Table.from_pylist(rows, schema=schema), file, compression="zstd")
     return file.getvalue()
-
-
-def safe_for_spreadsheets(frame: pl.DataFrame) -> pl.DataFrame:
-    """Put an apostrophe before texts that begin like a formula."""
-    import polars as pl
-
-    return frame.with_columns(
-        pl.when(pl.col(name).str.contains(_FORMULA))
-        .then(pl.concat_str(pl.lit("'"), pl.col(name)))
-        .otherwise(pl.col(name))
-        .alias(name)
-        for name in _TEXT_COLUMNS
-    )
-
-
-def _frame(rows: list[dict[str, Any]]) -> pl.DataFrame:
-    import polars as pl
-
-    schema: Mapping[str, Any] = {
-        "participant": pl.String,
-        "place": pl.Int64,
-        "page": pl.Int64,
-        "on_page": pl.Int64,
-        "cell": pl.String,
-        "item": pl.String,
-        "other_item": pl.String,
-        "system": pl.String,
-        "question": pl.String,
-        "value": pl.Float64,
-        "answer": pl.String,
-        "z": pl.Float64,
-        "normalised": pl.Float64,
-        "edits": pl.Float64,
-        "seconds": pl.Float64,
-        "seconds_in_all": pl.Float64,
-        "given": pl.String,
-        "revised": pl.Int64,
-        "flags": pl.String,
-    }
-    plain = [{name: _plain(value) for name, value in row.items()} for row in rows]
-    return pl.DataFrame(plain, schema=schema)
 
 
 def _plain(value: Any) -> Any:
@@ -168,6 +172,8 @@ def _plain(value: Any) -> Any:
 def write_export(path: Path, rows: list[dict[str, Any]]) -> None:
     """Write the rows in the format of the file's ending; it appears whole or not at all."""
     kind = path.suffix.lstrip(".").lower()
+    if kind == "parquet":
+        require_pyarrow(str(path))
     content = export_bytes(rows, kind)
     draft = Draft(str(path))
     try:

@@ -6,6 +6,7 @@ import hashlib
 import json
 import math
 import re
+import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -15,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from celadon.core import InputError, MissingExtraError
+from celadon.core import InputError, MissingExtraError, MissingPartError
 from celadon.io.values import mend_surrogates
 from celadon.models.language_model import LanguageModel, TokenScores
 from celadon.models.model_files import load_tokenizer
@@ -201,6 +202,10 @@ class ArpaLanguageModel:
         try:
             import kenlm
         except ImportError:
+            if sys.version_info >= (3, 13):
+                raise MissingPartError(
+                    f"{path}: kenlm, which reads it, does not compile on Python 3.13 and later; use 3.11 or 3.12"
+                ) from None
             raise MissingExtraError("kenlm", "ngram") from None
         config = kenlm.Config()
         config.show_progress = False

@@ -105,6 +105,8 @@ def _is_offline() -> bool:
 def _from_hub(name: str) -> Path:
     """Return the snapshot in the hub's cache; the network is asked only where that is not whole."""
     try:
+        # the core has the hub's own package, and nothing is to be fetched that cannot be used
+        import transformers  # noqa: F401
         from huggingface_hub import snapshot_download
         from huggingface_hub.errors import (
             GatedRepoError,

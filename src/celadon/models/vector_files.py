@@ -19,6 +19,7 @@ import numpy as np
 import numpy.typing as npt
 
 from celadon.core import FloatArray, InputError, IntArray
+from celadon.io.arrow import require_pyarrow
 from celadon.models.store.contents import load_array
 from celadon.models.store.notices import byte_bar
 from celadon.models.store.places import expanded
@@ -106,6 +107,7 @@ def _sha256(path: Path) -> str:
 
 def _words_of_table(path: Path) -> tuple[str, ...]:
     """The words of a Parquet file of one column."""
+    require_pyarrow(str(path))
     import pyarrow
     import pyarrow.parquet
 

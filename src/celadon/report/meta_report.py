@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator
 
 import numpy as np
 
+from celadon.core import MissingExtraError
 from celadon.meta.study import Study
 from celadon.report import meta_tables, page
 from celadon.report.escape import escape, short
@@ -13,7 +14,7 @@ from celadon.report.meta_cells import Head, count_cell, folded, name_cell, secti
 from celadon.report.meta_compare import comparisons
 from celadon.report.meta_ladder import by_metric, ladder
 from celadon.report.meta_texts import disagreements
-from celadon.report.plots import inline_svg, of_study
+from celadon.report.plots import inline_svg, of_study, require_matplotlib
 from celadon.report.plots.of_study import Plot
 
 BYTES = 4_900_000
@@ -58,6 +59,15 @@ def meta_report(study: Study, *, title: str, source_name: str) -> str:
         return page.document(title, f"{head}<main>{''.join(found)}</main>", style=style)
 
     return page.fitted(render, _texts_per_metric(study), BYTES)
+
+
+def missing_plots() -> str:
+    """Say in one line why the report has no plots and how to get them; nothing where it has them."""
+    try:
+        require_matplotlib()
+    except MissingExtraError as error:
+        return f"without plots: {error}"
+    return ""
 
 
 def _texts_per_metric(study: Study) -> int:
@@ -155,11 +165,18 @@ def _words(study: Study) -> str:
     listed = f'<ul class="notes">{"".join(notes[:_NOTES])}</ul>' if notes else ""
     if more := notes[_NOTES:]:
         listed += folded(f"{len(more):,} more", f'<ul class="notes">{"".join(more)}</ul>')
+    if why := missing_plots():
+        listed += f'<p class="notes">This page is {escape(why)}</p>'
     return section("words", "What this says", "In words, before the numbers.", listed)
 
 
 def _figures(plots: Iterable[Plot], prefix: str, *, wide: bool = False) -> str:
-    """Draw plots as figures of the page, named above where they are of one rating or metric."""
+    """Draw plots as figures of the page, named above where they are of one rating or metric.
+
+    Without matplotlib there are none: the tables hold the same figures, and the page says what is missing.
+    """
+    if missing_plots():
+        return ""
     figures = []
     for place, plot in enumerate(plots):
         named = ", ".join(text_of(name) for name in (plot.metric, plot.human) if name)

@@ -1,4 +1,4 @@
-"""Scores kept between runs: a small Parquet file for each stretch of rows of a metric.
+"""Scores kept between runs: a small NumPy archive for each stretch of rows of a metric.
 
 Its key (signature and code) and the hash of the data it was made from are kept with it.
 """
@@ -9,15 +9,12 @@ import hashlib
 import re
 from contextlib import suppress
 from pathlib import Path
+from zipfile import BadZipFile
 
 import numpy as np
-import pyarrow as pa
-import pyarrow.parquet as pq
 
 from celadon.core import FloatArray
 from celadon.io.atomic import Draft, output_errors
-
-_COLUMN = "value"
 
 
 class ScoreStore:
@@ -39,19 +36,17 @@ class ScoreStore:
     def _path(self, name: str, spec: str, key: str, data: str) -> Path:
         metric = re.sub(r"[^\w.=-]", "_", spec)[:60]
         how = hashlib.sha256(f"{spec}\n{key}".encode()).hexdigest()[:12]
-        return self._folder / name / f"{metric}-{how}" / f"{data[:16]}.parquet"
+        return self._folder / name / f"{metric}-{how}" / f"{data[:16]}.npz"
 
     def read(self, name: str, spec: str, key: str, data: str, rows: int) -> FloatArray | None:
         """The scores, if they are there and are those of this key and these data; a damaged file is no scores."""
         path = self._path(name, spec, key, data)
         if self._fresh and path not in self._made:
             return None
-        with suppress(OSError, pa.ArrowInvalid, pa.ArrowKeyError):
-            table = pq.ParquetFile(path).read()
-            facts = table.schema.metadata or {}
-            if facts.get(b"key") == key.encode() and facts.get(b"data") == data.encode():
-                values = np.asarray(table.column(_COLUMN).to_numpy(), dtype=np.float64)
-                return values if len(values) == rows else None
+        with suppress(OSError, ValueError, KeyError, EOFError, BadZipFile), np.load(path) as kept:
+            if str(kept["key"]) == key and str(kept["data"]) == data:
+                values: FloatArray = kept["values"]
+                return values if values.shape == (rows,) and values.dtype == np.float64 else None
         return None
 
     def write(self, name: str, spec: str, key: str, data: str, values: FloatArray) -> None:
@@ -59,12 +54,11 @@ class ScoreStore:
         path = self._path(name, spec, key, data)
         with output_errors(str(path)):
             path.parent.mkdir(parents=True, exist_ok=True)
-        schema = pa.schema([(_COLUMN, pa.float64())], metadata={"key": key, "data": data, "metric": spec})
         draft = Draft(str(path))
         try:
             temporary, file = draft.open()
             with output_errors(str(path)):
-                pq.write_table(pa.table({_COLUMN: pa.array(values)}, schema=schema), file)
+                np.savez(file, key=key, data=data, metric=spec, values=values)
             draft.commit(temporary)
         finally:
             draft.abort()

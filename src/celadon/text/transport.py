@@ -162,8 +162,9 @@ def _sum_below(
 ) -> float:
     """The sum of weighted distances; infinity as soon as it is known to be above ``most``."""
     if bounds is None:
-        return sum(weight * _distance(problem) for problem, weight in zip(problems, weights, strict=True))
-    least, total = math.fsum(map(float.__mul__, weights, bounds)), 0.0
+        # rounded once, whatever the version of Python: its own sum is compensated from 3.12 on
+        return math.fsum(weight * _distance(problem) for problem, weight in zip(problems, weights, strict=True))
+    least, terms = math.fsum(map(float.__mul__, weights, bounds)), []
     for problem, weight, bound in zip(problems, weights, bounds, strict=True):
         if least > most:
             return math.inf
@@ -176,8 +177,8 @@ def _sum_below(
             return math.inf
         distance = problem.distance(costs)
         least += weight * (distance - max(relaxed, bound))
-        total += weight * distance
-    return total
+        terms.append(weight * distance)
+    return math.fsum(terms)
 
 
 def _distance(problem: _Problem | None) -> float:

@@ -66,6 +66,10 @@ def run(arguments: argparse.Namespace) -> int:
     """Score, correlate, print."""
     from celadon.metrics.registry import load_all
 
+    if arguments.plots:
+        from celadon.report.plots import require_matplotlib
+
+        require_matplotlib()
     metrics = load_all(meta_tables.named(arguments.metric) or ["rougeL"])
     curves = reference_curves(arguments, metrics)
     if arguments.json:

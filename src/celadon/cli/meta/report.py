@@ -51,6 +51,10 @@ def run(arguments: argparse.Namespace) -> int:
     """Make the study, print it, write it."""
     from celadon.meta.study import make_study
 
+    if arguments.plots:
+        from celadon.report.plots import require_matplotlib
+
+        require_matplotlib()
     if arguments.report:
         _check_writable(arguments.report, arguments.table)
     study = make_study(
@@ -103,13 +107,14 @@ def _write(study: Study, arguments: argparse.Namespace) -> list[str]:
         written.append(f"{len(files)} files of plots in {arguments.plots}")
     if arguments.report:
         from celadon.io import atomic_write_text
-        from celadon.report.meta_report import meta_report
+        from celadon.report.meta_report import meta_report, missing_plots
 
         count = len(study.table.metrics)
         title = f"How far {count} metrics can be trusted" if count != 1 else "How far the metric can be trusted"
         name = "standard input" if arguments.table == "-" else Path(arguments.table).name
         atomic_write_text(arguments.report, meta_report(study, title=title, source_name=name))
-        written.append(arguments.report)
+        why = missing_plots()
+        written.append(f"{arguments.report} {why}" if why else arguments.report)
     return written
 
 

@@ -56,11 +56,14 @@ def run(arguments: argparse.Namespace) -> int:
     """Fit, write, print."""
     from celadon.core import UsageError
     from celadon.io.combination_file import write_combination
+    from celadon.report.plots.style import require_matplotlib
     from celadon.train.combine import train_combination
 
     features = meta_tables.named(arguments.features)
     if arguments.plot and not arguments.plot.lower().endswith((".png", ".svg")):
         raise UsageError(f"{arguments.plot}: a plot is written as .png or .svg")
+    if arguments.plot:
+        require_matplotlib()
     rated.check_outputs(arguments, arguments.output, arguments.plot)
     table, test = rated.tables_of(arguments)
     with CountProgress("texts") as progress:

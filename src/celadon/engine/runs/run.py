@@ -29,6 +29,7 @@ from celadon.engine.runs.state import merged_summary, whole_shards
 from celadon.engine.runs.summary_file import summary_from_json
 from celadon.fitting import waits
 from celadon.io import Chunk, Reader, check_distinct
+from celadon.io.arrow import require_pyarrow
 from celadon.io.pieces import Piece, Plan, plan_pieces
 from celadon.io.remote import is_url
 from celadon.io.sources import expand_paths
@@ -110,6 +111,8 @@ def start_run(job: Job, settings: RunSettings, listeners: RunListeners | None = 
         A row is malformed and ``skip_bad`` is not set; what is whole stays.
     UsageError
         Another process is at the same run, or the job cannot be a run.
+    MissingExtraError
+        pyarrow, which writes the shards, is not installed.
     """
     listeners = listeners or RunListeners()
     folder = _checked(job, settings)
@@ -133,6 +136,9 @@ def _checked(job: Job, settings: RunSettings) -> RunFolder:
         raise UsageError("--address and --resources are for a Ray cluster; give --engine ray with them")
     if job.rejects is not None:
         raise UsageError(f"a run keeps malformed rows in its own folder, in {REJECTS}/; leave --rejects out")
+    if settings.engine != "ray":
+        # shards are Parquet; what installs Ray installs pyarrow too
+        require_pyarrow(job.output)
     folder = RunFolder(job.output)
     if job.report is not None:
         check_distinct(job.report, job.inputs)

@@ -9,6 +9,8 @@ from typing import Any
 from fastapi import APIRouter, HTTPException, Request
 from starlette.responses import Response
 
+from celadon.core import MissingExtraError
+from celadon.io.arrow import require_pyarrow
 from celadon.judge.web.security import RateLimit
 from celadon.judge.web.site import ADMIN_COOKIE, LOGIN_COOKIE, Form, Site, cookie, drop_cookie, see, set_cookie
 
@@ -86,7 +88,7 @@ class AdminPages:
             codes={row.participant: self._site.code(row.participant) for row in state.conduct if row.completed},
             form_token=self._site.keys.form_token(session),
             join_path=f"/join/{self._site.keys.join_token}",
-            formats=tuple(_TYPES),
+            formats=tuple(_formats()),
             most_links=_MOST_LINKS,
             **{"links": (), **facts},
         )
@@ -105,7 +107,7 @@ class AdminPages:
     def export(self, request: Request, kind: str) -> Response:
         """All answers about items."""
         self._session(request)
-        if kind not in _TYPES:
+        if kind not in _formats():
             raise HTTPException(HTTPStatus.NOT_FOUND)
         from celadon.judge.conduct import collect
         from celadon.judge.export import export_bytes, export_rows
@@ -122,3 +124,12 @@ class AdminPages:
         if not self._is_known(request):
             raise HTTPException(HTTPStatus.FORBIDDEN)
         return cookie(request, ADMIN_COOKIE)
+
+
+def _formats() -> list[str]:
+    """Return the formats that answers can be had in: Parquet only where pyarrow is installed."""
+    try:
+        require_pyarrow("")
+    except MissingExtraError:
+        return [name for name in _TYPES if name != "parquet"]
+    return list(_TYPES)

@@ -10,7 +10,7 @@ from celadon.report.plots.levels import level_boxes
 from celadon.report.plots.ranks import rank_agreement
 from celadon.report.plots.save import save_plots
 from celadon.report.plots.scatter import scatter
-from celadon.report.plots.style import png_bytes, svg_bytes
+from celadon.report.plots.style import png_bytes, require_matplotlib, svg_bytes
 
 __all__ = [
     "ablation_bars",
@@ -22,6 +22,7 @@ __all__ = [
     "png_bytes",
     "rank_agreement",
     "reference_curves",
+    "require_matplotlib",
     "save_plots",
     "scatter",
     "svg_bytes",

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from celadon.core import UsageError
 from celadon.io.atomic import Draft, output_errors
 from celadon.meta.study import Study
-from celadon.report.plots.style import png_bytes, svg_bytes
+from celadon.report.plots.style import png_bytes, require_matplotlib, svg_bytes
 
 if TYPE_CHECKING:
     from celadon.report.plots.of_study import Plot
@@ -38,6 +38,7 @@ def save_plots(study: Study, folder: str | Path, formats: Sequence[str] = ("svg"
     """
     from celadon.report.plots.of_study import all_plots
 
+    require_matplotlib()
     for kind in formats:
         if kind not in _MAKERS:
             raise UsageError(f"{kind!r} is not a format of plots; choose svg or png")

@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from io import BytesIO
 from typing import TYPE_CHECKING, Any
 
+from celadon.core import MissingExtraError
 from celadon.report.escape import clean, cut_at
 
 if TYPE_CHECKING:
@@ -56,6 +57,14 @@ _SETTINGS: Any = {
     "legend.frameon": False,
     "legend.fontsize": 8,
 }
+
+
+def require_matplotlib() -> None:
+    """Raise MissingExtraError where nothing can be drawn."""
+    try:
+        import matplotlib  # noqa: F401
+    except ImportError:
+        raise MissingExtraError("matplotlib, which draws plots,", "plots") from None
 
 
 @contextmanager
