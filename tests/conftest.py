@@ -59,7 +59,7 @@ def missing_part(what: str, how: str) -> None:
     message = f"{what} is not installed; {how}"
     if os.environ.get("CI") == "true":
         pytest.fail(message)
-    pytest.skip(message)
+    pytest.skip(message, allow_module_level=True)
 
 
 def builtin_is_there() -> bool:
