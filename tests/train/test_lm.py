@@ -123,6 +123,8 @@ def test_the_graph_does_not_look_at_padding_or_neighbours(trained: Training) -> 
     np.testing.assert_allclose(first, second, atol=1e-5)
 
 
+# three runs, two of them with a checkpoint after every batch: 42 s of a processor
+@pytest.mark.timeout(900)
 def test_killed_and_started_again_it_comes_to_the_same(corpus_file: Path, tmp_path: Path) -> None:
     whole, killed = tmp_path / "whole", tmp_path / "killed"
     assert main(_command(corpus_file, whole)) == 0
