@@ -1,10 +1,19 @@
 # make test: everything CI checks, its own set-up included. make bench: side by side with peers.
 PYTHON = .venv/bin/python
-.PHONY: test check pytest setup bench format lock test-lowest test-python
-
 EXTRAS = pandas polars parquet plots wordnet hf ngram train parse rules ray s3 gs serve test
 # the versions that development and CI use
 CONSTRAINTS = constraints-dev.txt
+# seconds after which a step is ended and counts as failed, however it hangs; each test has its own limit (pyproject.toml)
+SETUP_LIMIT = 3600
+FETCH_LIMIT = 600
+CHECK_LIMIT = 1800
+PYTEST_LIMIT = 5400
+# for pytest, such as tests/text -k sentence
+PYTEST_ARGS =
+# any Python 3 runs it; before the set-up there is no other
+LIMITED := $(shell for python in $(CELADON_PYTHON) python3 python3.14 python3.13 python3.12 python3.11; do \
+  command -v $$python && break; done) tests/limited.py
+.PHONY: test check pytest setup bench format lock test-lowest test-python
 
 # container images often set it; then each process compiles all it imports, and the tests start hundreds
 unexport PYTHONDONTWRITEBYTECODE
@@ -20,20 +29,20 @@ pytest: export OMP_NUM_THREADS = 1
 pytest: export OPENBLAS_NUM_THREADS = 1
 pytest: export RAYON_NUM_THREADS = 1
 pytest:
-	$(PYTHON) -m pytest -n 2 --dist loadfile --no-loadscope-reorder
+	$(LIMITED) $(PYTEST_LIMIT) $(PYTHON) -m pytest -n 2 --dist loadfile --no-loadscope-reorder $(PYTEST_ARGS)
 
 setup:
-	PIP_CONSTRAINT=$(CONSTRAINTS) ./celadon --version
+	PIP_CONSTRAINT=$(CONSTRAINTS) $(LIMITED) $(SETUP_LIMIT) ./celadon --version
 	@# 3: Debian packages cannot be installed here; what needs them is then skipped, loudly, or fails where CI=true
-	./celadon install --yes --constraint $(CONSTRAINTS) $(EXTRAS) || [ $$? -eq 3 ]
+	$(LIMITED) $(SETUP_LIMIT) ./celadon install --yes --constraint $(CONSTRAINTS) $(EXTRAS) || [ $$? -eq 3 ]
 	@# where the index cannot be reached the same holds of what needs the model
-	-./celadon models fetch spacy-sm
+	-$(LIMITED) $(FETCH_LIMIT) ./celadon models fetch spacy-sm
 
 check:
-	$(PYTHON) -m ruff format --check .
-	$(PYTHON) -m ruff check .
-	$(PYTHON) -m mypy
-	.venv/bin/lint-imports
+	$(LIMITED) $(CHECK_LIMIT) $(PYTHON) -m ruff format --check .
+	$(LIMITED) $(CHECK_LIMIT) $(PYTHON) -m ruff check .
+	$(LIMITED) $(CHECK_LIMIT) $(PYTHON) -m mypy
+	$(LIMITED) $(CHECK_LIMIT) .venv/bin/lint-imports
 
 bench: setup
 	$(PYTHON) benchmarks/overlap.py

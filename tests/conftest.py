@@ -1,4 +1,16 @@
-"""What tests share: the project's folders, optional data, and parts of the system that must be there in CI."""
+"""What tests share: the project's folders, optional data, and parts of the system that must be there in CI.
+
+Environment variables:
+
+``CELADON_DATA``
+    The folder of optional data: judgements, treebanks, grammars. By default ``shared/data`` beside the checkout. Tests
+    that need a file which is not there are skipped, and say which.
+``CI``
+    ``true``: a part of the system that is missing (chromium, PostgreSQL, an extra) is a failure, not a skip; hypothesis
+    tries the same examples every time.
+``PYTEST_TIMEOUT``
+    Seconds a test may take, in place of the 300 of pyproject.toml, for a slow or emulated machine.
+"""
 
 from __future__ import annotations
 
@@ -11,12 +23,20 @@ from typing import Any
 import pytest
 from hypothesis import settings
 
+from tests.watchdog import Watchdog
+
 # Machines are shared and slow at times, so no example has a deadline; CI tries the same examples every time, and
 # developers' machines look for new ones.
 settings.register_profile("celadon", deadline=None, derandomize=os.environ.get("CI") == "true")
 settings.load_profile("celadon")
 
 ROOT = Path(__file__).resolve().parent.parent
+DATA = Path(os.environ.get("CELADON_DATA") or ROOT.parent / "shared" / "data")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """End the process where a test cannot be interrupted."""
+    config.pluginmanager.register(Watchdog(), "celadon-watchdog")
 
 
 @pytest.fixture(scope="session")
@@ -28,7 +48,7 @@ def example() -> Path:
 @pytest.fixture(scope="session")
 def judgements() -> Path:
     """The folder of human judgements, which are not part of the project."""
-    folder = Path(os.environ.get("CELADON_DATA", ROOT.parent / "shared" / "data")) / "judgements"
+    folder = DATA / "judgements"
     if not folder.is_dir():
         pytest.skip(f"no judgements at {folder}; set CELADON_DATA to the folder that holds them")
     return folder

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
 import sys
 from pathlib import Path
 
@@ -15,6 +14,7 @@ import pytest
 import celadon
 from celadon import Sample
 from celadon.core import InputError, UsageError
+from tests import processes
 from tests.conftest import builtin_is_there, missing_part
 
 TEXTS = ["a cat sat", "the dog ran away", ""]
@@ -156,14 +156,14 @@ def test_another_package_brings_a_metric(tmp_path: Path) -> None:
     )
     target = tmp_path / "site"
     pip = [sys.executable, "-m", "pip", "install", "--quiet", "--no-deps", "--target", str(target), str(project)]
-    subprocess.run(pip, check=True, capture_output=True)
+    processes.run(pip, check=True, capture_output=True)
     code = (
         "import celadon; s = celadon.score(['HELLO there', ''], metrics=['shouting[factor=2]']);"
         "print(s['shouting[factor=2]'].tolist(), s.columns['shouting[factor=2]'].reasons)"
     )
     run = [sys.executable, "-c", code]
-    done = subprocess.run(run, check=True, capture_output=True, text=True, env={"PYTHONPATH": str(target)})
+    done = processes.run(run, check=True, capture_output=True, text=True, env={"PYTHONPATH": str(target)})
     assert done.stdout.strip() == "[0.9090909090909091, nan] {1: 'the text has no words'}"
     listed = [sys.executable, "-m", "celadon", "metrics", "shouting"]
-    done = subprocess.run(listed, check=True, capture_output=True, text=True, env={"PYTHONPATH": str(target)})
+    done = processes.run(listed, check=True, capture_output=True, text=True, env={"PYTHONPATH": str(target)})
     assert "share of capitals" in done.stdout

@@ -36,6 +36,7 @@ from celadon.metrics.standardized import Moments, exact_sum
 from celadon.reproduce import scoring
 from celadon.reproduce.sets import PLANS, RatedSet
 from celadon.reproduce.store import ScoreStore
+from tests import processes
 from tests.two_overlaps import TwoOverlaps, install
 
 NAME = "two_overlaps"
@@ -381,7 +382,7 @@ class TestCommand:
 
         def run(*more: str) -> subprocess.CompletedProcess[str]:
             command = [*CELADON, "score", "-", "-m", NAME, "-o", "out.csv", *more]
-            done = subprocess.run(
+            done = processes.run(
                 command, input=given_text, capture_output=True, text=True, cwd=tmp_path, env=environment, check=False
             )
             assert done.returncode == 0, done.stderr
@@ -426,7 +427,7 @@ class TestCommand:
         folder = tmp_path / "work"
         folder.mkdir()
         write_rows(folder / "in.jsonl", made_rows(2000))
-        done = subprocess.run(
+        done = processes.run(
             [*CELADON, "score", "in.jsonl", "-m", NAME, "-o", "out.csv"],
             cwd=folder,
             env={**environment, "PYTHONDONTWRITEBYTECODE": "1"},

@@ -17,6 +17,7 @@ from celadon.metrics.aspects import AspectEvidence, SentenceEvidence
 from celadon.metrics.gruen.focus import GruenFocus
 from celadon.metrics.likelihood_evidence import LikelihoodEvidence
 from celadon.metrics.registry import load
+from tests import processes
 from tests.cli.test_score import CELADON, celadon
 from tests.conftest import builtin_is_there, missing_part
 from tests.tiny_models import make_bigrams
@@ -41,7 +42,7 @@ def on_a_terminal(*arguments: str, **environment: str) -> str:
             shown += piece
     except OSError:  # the other end was closed
         pass
-    assert done.wait() == 0
+    assert done.wait(timeout=processes.LIMIT) == 0
     os.close(master)
     return shown.decode().replace("\r\n", "\n")
 

@@ -7,13 +7,13 @@ import os
 import pty
 import re
 import shutil
-import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
 from celadon.metrics.registry import names
+from tests import processes
 from tests.cli.test_score import celadon
 
 
@@ -112,7 +112,7 @@ def test_install_without_root_says_what_root_should_do() -> None:
         "import os, sys, celadon.cli.install as i; i.DEBIAN['wordnet'] = ('no-such-package-of-debian',);"
         "os.geteuid = lambda: 1000; from celadon.cli import main; sys.exit(main(['install', 'wordnet']))"
     )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    done = processes.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     if shutil.which("apt-get") is None:
         assert "no apt-get" in done.stderr
     else:

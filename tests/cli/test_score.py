@@ -23,6 +23,7 @@ import pytest
 
 from celadon import io
 from celadon.cli import input_options, main
+from tests import processes
 from tests.conftest import builtin_is_there, missing_part
 
 PARTS = ("rougeL", "wpslor")
@@ -347,7 +348,7 @@ def test_help_starts_at_once() -> None:
         times = []
         for _ in range(15):
             begin = time.perf_counter()
-            subprocess.run(command, capture_output=True, check=True)
+            processes.run(command, capture_output=True, check=True)
             times.append(time.perf_counter() - begin)
         return min(times)
 

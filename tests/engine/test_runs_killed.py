@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import random
 import signal
-import subprocess
 import threading
 import time
 from multiprocessing import active_children
@@ -14,6 +13,7 @@ from pathlib import Path
 import pytest
 
 from celadon.core import CeladonError
+from tests import processes
 from tests.engine.run_parts import (
     check_every_row_once,
     children_of,
@@ -61,7 +61,7 @@ def test_the_driver_killed_three_times(source: Path, tmp_path: Path) -> None:
         assert before.items() <= now.items()
         before = now
     assert 0.2 * SHARDS <= len(before) < SHARDS
-    done = subprocess.run(
+    done = processes.run(
         command(source, out, "--workers", "1"), env={**os.environ, **environment}, capture_output=True, check=True
     )
     assert f"{len(before)} of {SHARDS} shards are there; going on" in done.stderr.decode()
@@ -117,4 +117,4 @@ def test_a_piece_that_kills_every_worker_is_named(
             run_of(source, tmp_path / "out")
     finally:
         over.set()
-        murderer.join()
+        murderer.join(timeout=processes.LIMIT)

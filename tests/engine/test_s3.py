@@ -6,7 +6,6 @@ import gzip
 import json
 import logging
 import os
-import subprocess
 import sys
 import time
 from collections.abc import Iterator
@@ -16,6 +15,7 @@ from typing import Any
 import pytest
 
 from celadon.cli import main
+from tests import processes
 from tests.conftest import missing_part
 from tests.engine.remote_parts import lines_of, local_shards, parquet_of, run_line, shards_of, table_of
 from tests.engine.run_parts import hashes, kill, make_rows, run_of, started, wait_until, write_rows
@@ -200,7 +200,5 @@ def test_without_a_key(s3: Any) -> None:
     environment = {name: value for name, value in os.environ.items() if not name.startswith("AWS_")}
     environment |= {"AWS_ENDPOINT_URL": os.environ["AWS_ENDPOINT_URL"], "AWS_EC2_METADATA_DISABLED": "true"}
     line = [sys.executable, "-m", "celadon", "score", HERE]
-    done = subprocess.run(
-        line, env={**environment, "HOME": "/nonexistent"}, capture_output=True, text=True, check=False
-    )
+    done = processes.run(line, env={**environment, "HOME": "/nonexistent"}, capture_output=True, text=True, check=False)
     assert (done.returncode, done.stderr) == (2, f"celadon: {HERE}: cannot be read: Unable to locate credentials\n")

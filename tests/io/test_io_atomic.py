@@ -3,13 +3,13 @@
 import errno
 import json
 import os
-import subprocess
 import sys
 
 import pytest
 
 from celadon.core import OutputError, UsageError
 from celadon.io import Rejects, atomic_write_text, open_writer
+from tests import processes
 
 OUTPUTS = ["o.jsonl", "o.jsonl.gz", "o.jsonl.zst", "o.csv", "o.csv.xz", "o.tsv", "o.parquet"]
 
@@ -100,14 +100,14 @@ def small_disk(tmp_path):
     folder.mkdir()
     command = ["mount", "-t", "tmpfs", "-o", "size=64k", "tmpfs", str(folder)]
     try:
-        done = subprocess.run(command, capture_output=True, check=False, text=True)
+        done = processes.run(command, capture_output=True, check=False, text=True)
         why = done.stderr.strip() if done.returncode else ""
     except OSError as error:
         why = str(error)
     if why:
         pytest.skip(f"NOT TESTED, a small file system cannot be mounted: {why}")
     yield folder
-    subprocess.run(["umount", str(folder)], check=True)
+    processes.run(["umount", str(folder)], check=True)
 
 
 @pytest.mark.parametrize("name", OUTPUTS)
@@ -165,7 +165,7 @@ def test_a_limit_on_the_size_of_files(write_bytes, tmp_path):
     out.mkdir()
     names = [*OUTPUTS, "o.rejects.jsonl", "o.html"]
     command = [sys.executable, "-c", FILE_LIMIT_PROGRAM, str(path), str(out), *names]
-    done = subprocess.run(command, capture_output=True, check=False, text=True)
+    done = processes.run(command, capture_output=True, check=False, text=True)
     assert done.stderr == ""
     complaint = "the file is too large for this file system; choose another place"
     assert done.stdout.splitlines() == [f"{name} {out / name}: {complaint}" for name in names]

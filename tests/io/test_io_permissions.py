@@ -2,12 +2,13 @@
 
 import os
 import shutil
-import subprocess
 import sys
 import tempfile
 from pathlib import Path
 
 import pytest
+
+from tests import processes
 
 PROGRAM = """
 import os, sys
@@ -53,7 +54,7 @@ def test_no_permission(folder):
     (folder / "shut.txt").chmod(0)
     (folder / "closed").chmod(0)
     (folder / "readonly").chmod(0o555)
-    done = subprocess.run([sys.executable, "-c", PROGRAM], cwd=folder, capture_output=True, check=False, text=True)
+    done = processes.run([sys.executable, "-c", PROGRAM], cwd=folder, capture_output=True, check=False, text=True)
     if "setgroups" in done.stderr and os.geteuid() == 0:
         pytest.skip(f"NOT TESTED, root cannot become another user here: {done.stderr}")
     assert done.stderr == ""

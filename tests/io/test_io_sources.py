@@ -15,6 +15,7 @@ import pytest
 
 from celadon.core import InputError, UsageError
 from celadon.io import Fields, Reader, check_distinct
+from tests import processes
 
 ROWS = [{"text": f"text {i} é\u2028x", "n": str(i)} for i in range(50)]
 
@@ -249,7 +250,7 @@ def stdin_texts(data, *, format=None):  # noqa: A002
         "print(json.dumps([rows, reader.bytes_read, reader.bytes_total]))\n"
     )
     command = [sys.executable, "-c", program, json.dumps(format)]
-    done = subprocess.run(command, input=data, capture_output=True, check=False)
+    done = processes.run(command, input=data, capture_output=True, check=False)
     return json.loads(done.stdout) if done.returncode == 0 else done.stderr.decode()
 
 
@@ -306,7 +307,7 @@ def test_memory_is_bounded_by_the_chunk(tmp_path):
         "n = sum(len(chunk) for chunk in Reader([sys.argv[1]], Fields(), on_bad=print))\n"
         "print(n, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - start)\n"
     )
-    done = subprocess.run([sys.executable, "-c", program, str(path)], capture_output=True, check=True, text=True)
+    done = processes.run([sys.executable, "-c", program, str(path)], capture_output=True, check=True, text=True)
     rows, grown = map(int, done.stdout.split())
     assert rows == 100_000
     assert grown < 40_000
@@ -327,7 +328,7 @@ def test_output_must_not_be_an_input(write_bytes, tmp_path):
 
 def test_arrow_is_loaded_only_when_needed():
     program = "import sys, celadon.io; print('pyarrow' in sys.modules)"
-    done = subprocess.run([sys.executable, "-c", program], capture_output=True, check=True, text=True)
+    done = processes.run([sys.executable, "-c", program], capture_output=True, check=True, text=True)
     assert done.stdout.strip() == "False"
 
 

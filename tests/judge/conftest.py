@@ -20,6 +20,7 @@ from typing import Any
 import pytest
 
 from celadon.judge.experiment import Experiment, new_experiment, open_experiment
+from tests import processes
 from tests.conftest import missing_part
 
 # nothing here can be imported without the extra; in CI, where all must be there, that is an error
@@ -132,7 +133,7 @@ def postgresql(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[[]
     quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL, "cwd": folder}
     server = None
     try:
-        subprocess.run(
+        processes.run(
             [*run, programs / "initdb", "-D", data, "-U", "judge", "-A", "trust", "--no-sync", "-E", "UTF8"],
             check=True,
             **quiet,
@@ -141,14 +142,14 @@ def postgresql(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[[]
         options = ["-c", "listen_addresses=", "-c", "fsync=off", "-k", str(folder)]
         server = subprocess.Popen([*run, programs / "postgres", "-D", data, *options], stderr=subprocess.DEVNULL)
         for _ in range(200):
-            if subprocess.run([programs / "pg_isready", "-q", "-h", folder], check=False).returncode == 0:
+            if processes.run([programs / "pg_isready", "-q", "-h", folder], check=False).returncode == 0:
                 break
             time.sleep(0.05)
         made = iter(range(1_000))
 
         def database() -> str:
             name = f"study{next(made)}"
-            subprocess.run([programs / "createdb", "-h", folder, "-U", "judge", name], check=True)
+            processes.run([programs / "createdb", "-h", folder, "-U", "judge", name], check=True)
             return f"postgresql://judge@/{name}?host={folder}"
 
         yield database

@@ -23,6 +23,7 @@ from urllib.parse import urlencode
 
 from celadon.judge.experiment import Experiment, new_experiment, open_experiment
 from celadon.judge.store import Store
+from tests import processes
 
 TOKEN = re.compile(rb'name="form_token" value="([0-9a-f]+)"')
 ACTION = re.compile(rb'action="/task/(\d+)"')
@@ -78,7 +79,7 @@ class Server:
         """Kill it without a warning."""
         if self._process is not None:
             self._process.send_signal(signal.SIGKILL)
-            self._process.wait()
+            self._process.wait(timeout=processes.LIMIT)
 
     def close(self) -> None:
         """Kill it for good."""
@@ -113,7 +114,7 @@ class ForkedServer(Server):
     def kill(self) -> None:
         if self._forked is not None:
             self._forked.kill()
-            self._forked.join()
+            self._forked.join(timeout=processes.LIMIT)
 
 
 class Person(threading.Thread):
@@ -274,7 +275,8 @@ def run(folder: Path, crowd: Crowd, url: str | None, kind: type[Server] = Server
             server.kill()
             server.start()
         for person in people:
-            person.join()
+            # as long as the study takes, which a benchmark may stretch; threads end with their process
+            person.join(timeout=None)
         seconds = time.perf_counter() - begun
         compared = compare(experiment, store, {ids[person.link]: person for person in people})
     finally:

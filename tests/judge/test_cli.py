@@ -5,7 +5,6 @@ from __future__ import annotations
 import http.client
 import json
 import re
-import subprocess
 import sys
 import time
 from pathlib import Path
@@ -14,6 +13,7 @@ import pytest
 
 from celadon.cli import main
 from celadon.judge.experiment import open_experiment
+from tests import processes
 from tests.judge.conftest import MakeExperiment, item_rows
 from tests.judge.crowd import Server
 
@@ -120,5 +120,5 @@ def test_help_is_instant_and_needs_no_extra() -> None:
         f"import sys; from celadon.cli import parser; parser('judge'); sys.exit(bool(set({slow!r}) & set(sys.modules)))"
     )
     begun = time.perf_counter()
-    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+    assert processes.run([sys.executable, "-c", code], check=False).returncode == 0
     assert time.perf_counter() - begun < 20

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import math
-import subprocess
 import sys
 from pathlib import Path
 from typing import Any
@@ -20,6 +19,7 @@ from celadon.metrics import sumqe
 from celadon.metrics.quality_features import NAMED, quality_features
 from celadon.metrics.reading.features import ReadingModels, reading_features
 from celadon.metrics.sumqe import QUESTIONS, Sumqe
+from tests import processes
 from tests.conftest import builtin_is_there, missing_part
 
 SOUND = (
@@ -152,7 +152,7 @@ class TestBuiltin:
             "celadon.score(['The cat sat on the mat.'], metrics=['sumqe'])\n"
             "assert not {'torch', 'sklearn', 'transformers', 'onnx'} & set(sys.modules)\n"
         )
-        done = subprocess.run([sys.executable, "-c", asked], check=False, capture_output=True, text=True)
+        done = processes.run([sys.executable, "-c", asked], check=False, capture_output=True, text=True)
         assert done.returncode == 0, done.stderr
 
 

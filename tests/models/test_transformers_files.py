@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import shutil
-import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -17,6 +16,7 @@ from celadon.core import CeladonError, InputError, MissingPartError, UsageError
 from celadon.models.store.places import unigram_path
 from celadon.models.transformers_lm import TransformersLanguageModel
 from celadon.models.transformers_network import Network, Row
+from tests import processes
 from tests.models.tiny_checkpoints import CORPUS, make_checkpoints, network, torch, transformers
 
 open_model = TransformersLanguageModel.open
@@ -232,13 +232,13 @@ def test_a_missing_extra_is_told_in_one_line(folders: dict[str, Path], absent: s
         "except MissingExtraError as error: print(error)\n"
     )
     command = [sys.executable, "-c", program, str(folders["gpt2"])]
-    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    done = processes.run(command, capture_output=True, text=True, check=True)
     assert done.stdout == "transformers is not installed; install it with: celadon install hf\n"
 
 
 def test_opening_the_module_imports_nothing_heavy() -> None:
     program = "import celadon.models.transformers_lm, sys; print({'torch', 'transformers'} & set(sys.modules))"
-    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    done = processes.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
     assert done.stdout == "set()\n"
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import shutil
-import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -13,6 +12,7 @@ import pytest
 
 from celadon.core import CeladonError, InputError, MissingPartError, UsageError
 from celadon.models.transformers_heads import acceptability_classifier, forget_heads, order_head
+from tests import processes
 from tests.models.tiny_checkpoints import make_heads, transformers
 
 
@@ -180,6 +180,6 @@ def test_a_missing_extra_is_told_in_one_line(folders: dict[str, Path], absent: s
         "    except MissingExtraError as error: print(error)\n"
     )
     command = [sys.executable, "-c", program, str(folders["bert"].parent)]
-    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    done = processes.run(command, capture_output=True, text=True, check=True)
     told = "transformers is not installed; install it with: celadon install hf\n"
     assert done.stdout == f"set()\n{told}{told}"

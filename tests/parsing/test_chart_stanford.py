@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import lzma
 import math
-import os
 from pathlib import Path
 
 import pytest
@@ -12,7 +11,7 @@ import pytest
 from celadon.core import InputError
 from celadon.parsing.chart_parser import ChartParse, ChartParser, chart_parser
 from celadon.parsing.stanford_grammar import read_stanford_grammar, signature
-from tests.conftest import ROOT
+from tests.conftest import DATA
 from tests.parsing.small_grammars import need_compiler
 
 TEXT = r"""BEGIN OPTIONS
@@ -133,7 +132,7 @@ def test_compressed_is_the_same_and_damage_is_refused(file: Path, tmp_path: Path
 
 
 def test_the_real_grammar() -> None:
-    folder = Path(os.environ.get("CELADON_DATA", ROOT.parent / "shared" / "data")) / "grammars"
+    folder = DATA / "grammars"
     path = folder / "stanford-englishPCFG-2011.txt.xz"
     if not path.is_file():
         pytest.skip(f"no grammar of the Stanford parser at {folder}; set CELADON_DATA to the folder that holds it")

@@ -22,6 +22,7 @@ from celadon.core import MissingPartError
 from celadon.parsing import Failure, LinkParse, Parser, Reason, link_grammar
 from celadon.parsing.link_grammar import LINKAGE_LIMIT, LinkGrammar
 from celadon.parsing.worker_processes import Limits, Program, Workers
+from tests import processes
 from tests.conftest import missing_part
 
 COMMITTEE = "The committee approved the new budget after a long debate."
@@ -64,7 +65,7 @@ def command_line(parser: LinkGrammar) -> Callable[..., str]:
 
     def printed(*sentences: str) -> str:
         options = [f"-limit={LINKAGE_LIMIT}", "-spell=0", "-timeout=300", "-verbosity=1"]
-        done = subprocess.run(
+        done = processes.run(
             [str(command), "en", *options],
             input="\n".join(sentences) + "\n",
             capture_output=True,
@@ -222,7 +223,7 @@ def test_killing_processes_in_mid_run_loses_nothing(parser: LinkGrammar) -> None
         killer = threading.Thread(target=kill)
         killer.start()
         results = disturbed.parse(sentences)
-        killer.join()
+        killer.join(timeout=processes.LIMIT)
         assert len(killed) == 2
         assert not set(killed).intersection(disturbed.process_ids)
     assert results == parser.parse(sentences)
@@ -267,14 +268,14 @@ def test_processes_end_with_their_parent_even_in_the_middle_of_a_sentence() -> N
     )
     parent = subprocess.Popen([sys.executable, "-c", script, HARD], stdout=subprocess.PIPE, text=True)
     assert parent.stdout is not None
-    processes = [int(number) for number in parent.stdout.readline().split()]
-    assert processes
-    assert not any(has_ended(process) for process in processes)
+    children = [int(number) for number in parent.stdout.readline().split()]
+    assert children
+    assert not any(has_ended(process) for process in children)
     parent.kill()
-    parent.wait()
+    parent.wait(timeout=processes.LIMIT)
     parent.stdout.close()
     deadline = time.monotonic() + 60
-    while not all(has_ended(process) for process in processes):
+    while not all(has_ended(process) for process in children):
         assert time.monotonic() < deadline, "the parser's processes outlive their parent"
         time.sleep(0.05)
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import re
 import zipfile
 from pathlib import Path
@@ -16,7 +15,7 @@ from celadon.core import InputError
 from celadon.parsing.brackets import Tree, parse_trees, plain, read_treebank
 from celadon.parsing.head_rules import head_child
 from celadon.parsing.supertags import Derivation, Host, Level, Supertag, compose, derive, parse_supertag
-from tests.conftest import ROOT
+from tests.conftest import DATA
 
 # arguments and modifiers on both sides, some between a head and its argument, coordination, a trace, marks
 TREES = """
@@ -85,7 +84,7 @@ def test_so_is_any_tree(tree: Tree) -> None:
 
 
 def data(name: str) -> Path:
-    path = Path(os.environ.get("CELADON_DATA", ROOT.parent / "shared" / "data")) / "treebanks" / name
+    path = DATA / "treebanks" / name
     if not path.is_file():
         pytest.skip(f"no {path}; set CELADON_DATA to the folder that holds treebanks/{name}")
     return path

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import lzma
-import os
 import re
 import tarfile
 from pathlib import Path
@@ -18,7 +17,7 @@ from celadon.parsing.xtag import AnchoredTree, Place, Xtag, anchored, open_xtag
 from celadon.parsing.xtag_files import XtagFile, read_xtag_files
 from celadon.parsing.xtag_lexicon import Anchor, Entry, Reading, read_lexicon, read_morphology
 from celadon.parsing.xtag_trees import XtagNode, XtagTree, read_trees
-from tests.conftest import ROOT
+from tests.conftest import DATA
 from tests.parsing.small_xtag import (
     FILES,
     INITIAL,
@@ -205,7 +204,7 @@ def test_nothing_is_unpacked_and_links_are_not_followed(tmp_path: Path) -> None:
 
 
 def test_the_real_release() -> None:
-    folder = Path(os.environ.get("CELADON_DATA", ROOT.parent / "shared" / "data")) / "grammars"
+    folder = DATA / "grammars"
     path = folder / "xtag-english-2001.tar.xz"
     if not path.is_file():
         pytest.skip(f"no XTAG release at {folder}; set CELADON_DATA to the folder that holds it")

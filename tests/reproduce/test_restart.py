@@ -19,6 +19,7 @@ from celadon.core import FloatArray, Metric
 from celadon.metrics.registry import load
 from celadon.reproduce import fingerprint, scoring
 from celadon.reproduce.store import ScoreStore
+from tests import processes
 
 SOME = ("--metric", "rouge1,rougeL,bleu1")
 
@@ -124,7 +125,7 @@ def test_a_killed_run_goes_on_to_the_same_file(data: Path, tmp_path: Path) -> No
         while len(_state(tmp_path / "killed")) < kept + 8 and time.monotonic() < deadline:
             time.sleep(0.005)
         run.send_signal(signal.SIGKILL)
-        assert run.wait() == -signal.SIGKILL
+        assert run.wait(timeout=processes.LIMIT) == -signal.SIGKILL
         files = _state(tmp_path / "killed")
         assert len(files) >= kept + 8
         kept = len(files)

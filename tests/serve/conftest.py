@@ -20,6 +20,8 @@ from typing import Any, NamedTuple, TypeVar
 import httpx
 import pytest
 
+from tests import processes
+
 Result = TypeVar("Result")
 
 # nothing here can be imported without the extra; in CI, where all must be there, that is an error
@@ -141,7 +143,7 @@ def process(*options: str) -> Iterator[Process]:
     finally:
         if started.poll() is None:
             started.kill()
-        started.communicate()
+        started.communicate(timeout=processes.LIMIT)
 
 
 def _is_ready(address: str) -> bool:

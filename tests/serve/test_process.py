@@ -12,6 +12,7 @@ from pathlib import Path
 import httpx
 import pytest
 
+from tests import processes
 from tests.serve.conftest import process
 
 TEXTS = [f"Sentence {at} is here, and so is {at * at}. It says {at} again." for at in range(150)]
@@ -99,6 +100,6 @@ def test_without_the_extra_there_is_one_line(tmp_path: Path) -> None:
     program = (
         f"import sys; sys.path.insert(0, {str(tmp_path)!r}); from celadon.cli import main; sys.exit(main(['serve']))"
     )
-    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
+    done = processes.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
     assert done.returncode == 3
     assert done.stderr == "celadon: fastapi is not installed; install it with: celadon install serve\n"

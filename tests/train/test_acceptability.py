@@ -181,6 +181,24 @@ def test_from_a_corpus_to_an_encoder(files: Path, tmp_path: Path, capsys: pytest
     assert "told in their right order" in (tmp_path / "two" / "card.md").read_text()
 
 
+@pytest.mark.usefixtures("trapping_processor")
+def test_cards_state_the_precision_that_was_used(
+    files: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    network, corpus = tmp_path / "network.safetensors", str(files / "corpus.txt")
+    numbers = ["--pairs=30", "--held-out=8", "--batch-tokens=256", "--precision=bfloat16"]
+    command = ["train", "acceptability", corpus, "--base", str(files / "base"), "--network", str(network), *numbers]
+    assert main([*command, "--output", str(tmp_path / "one")]) == 0
+    assert capsys.readouterr().err.count("SIGILL; training in float32\n") == 1
+    order = ["train", "order", corpus, "--network", str(network), "--paragraphs=20", "--held-out=10", "--passes=1"]
+    for name, option in (("two", "--bfloat16"), ("three", "--precision=bfloat16")):
+        assert main([*order, option, "--output", str(tmp_path / name)]) == 0
+        assert capsys.readouterr().err.count("SIGILL; training in float32\n") == 1
+        card = (tmp_path / name / "card.md").read_text()
+        assert card.count("--precision float32") == 2
+        assert "bfloat16" not in card
+
+
 def test_order_is_measured_on_splits_of_paragraphs() -> None:
     from celadon.train.order import _split_logits
 

@@ -106,7 +106,8 @@ def test_padding_is_not_looked_at(network: Any) -> None:
             np.testing.assert_allclose(a[at], b[0], atol=1e-5)
 
 
-def test_every_weight_is_learned_also_in_16_bits(network: Any) -> None:
+@pytest.mark.usefixtures("bfloat16")
+def test_every_weight_is_learned_also_in_16_bits() -> None:
     network = tiny_network().train()
     ids, lengths = (torch.from_numpy(part) for part in rows_of([9, 2, 5, 9]))
     with torch.autocast("cpu", torch.bfloat16):

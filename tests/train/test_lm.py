@@ -21,6 +21,7 @@ from celadon.train.corpus import Corpus
 from celadon.train.lm import Recipe, Training, prepare
 from celadon.train.lm_files import finish, measure_graph
 from celadon.train.lstm_graph import lstm_graph
+from tests import processes
 
 torch = pytest.importorskip("torch") if os.environ.get("CI") != "true" else __import__("torch")
 
@@ -122,6 +123,8 @@ def test_the_graph_does_not_look_at_padding_or_neighbours(trained: Training) -> 
     np.testing.assert_allclose(first, second, atol=1e-5)
 
 
+# three runs, two of them with a checkpoint after every batch: 42 s of a processor
+@pytest.mark.timeout(900)
 def test_killed_and_started_again_it_comes_to_the_same(corpus_file: Path, tmp_path: Path) -> None:
     whole, killed = tmp_path / "whole", tmp_path / "killed"
     assert main(_command(corpus_file, whole)) == 0
@@ -133,9 +136,9 @@ def test_killed_and_started_again_it_comes_to_the_same(corpus_file: Path, tmp_pa
     while not checkpoint.exists() and process.poll() is None and time.monotonic() < deadline:
         time.sleep(0.005)
     process.send_signal(signal.SIGKILL)
-    assert process.wait() == -signal.SIGKILL, "it was done before it could be killed"
+    assert process.wait(timeout=processes.LIMIT) == -signal.SIGKILL, "it was done before it could be killed"
     assert not killed.exists()
-    again = subprocess.run(command, capture_output=True, text=True, check=True)
+    again = processes.run(command, capture_output=True, text=True, check=True)
     assert "going on from the checkpoint" in again.stderr
     for name in ("model.onnx", "tokenizer.json", "unigrams.npy", "model.json"):
         expected = (whole / name).read_bytes().replace(b'"whole"', b'"killed"')

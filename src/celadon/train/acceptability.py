@@ -16,6 +16,7 @@ from celadon.train.encoder_network import EncoderNetwork, Heads
 from celadon.train.encoder_recipes import AcceptabilityRecipe
 from celadon.train.example_batches import ExampleBatch, PaddedRows, example_batches, example_loss
 from celadon.train.material import Material
+from celadon.train.precision import autocast
 from celadon.train.training_run import TrainingRun
 
 _DECAY = 0.01
@@ -87,6 +88,6 @@ class AcceptabilityTraining(TrainingRun[ExampleBatch]):
         return self.recipe.rate(seen / self.total)
 
     def _read(self, network: EncoderNetwork, padded: PaddedRows) -> Heads:
-        with torch.autocast("cpu", dtype=torch.bfloat16, enabled=self.recipe.precision == "bfloat16"):
+        with autocast(self.recipe.precision):
             heads: Heads = network(*padded.tensors())
         return heads

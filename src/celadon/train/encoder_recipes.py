@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from celadon.core import UsageError
+from celadon.train.precision import check_precision
 
-PRECISIONS = ("float32", "bfloat16")
 _WARM_UP = 0.06
 
 
@@ -103,7 +103,7 @@ class AcceptabilityRecipe(ExamplesRecipe):
     order
         The weight of a sentence being known to stand before the one that follows it.
     precision
-        ``bfloat16`` multiplies in 16 bits where the processor can; the weights stay in 32.
+        ``bfloat16`` multiplies in 16 bits, on a machine that can; the weights stay in 32.
     """
 
     taught: int = 20_000
@@ -113,8 +113,7 @@ class AcceptabilityRecipe(ExamplesRecipe):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if self.precision not in PRECISIONS:
-            raise UsageError(f"unknown precision {self.precision!r}; known: {', '.join(PRECISIONS)}")
+        check_precision(self.precision)
 
 
 @dataclass(frozen=True)
@@ -153,6 +152,8 @@ class OrderRecipe:
         How far apart, in sentences, two sentences may stand to be compared.
     passes, batch, learning_rate, decay
         Of Adam over the pairs.
+    precision
+        In which sentences are encoded: ``float32`` or ``bfloat16``.
     """
 
     paragraphs: int = 40_000
@@ -164,8 +165,10 @@ class OrderRecipe:
     decay: float = 1e-3
     dropout: float = 0.2
     seed: int = 0
+    precision: str = "float32"
 
     def __post_init__(self) -> None:
+        check_precision(self.precision)
         for name in ("paragraphs", "reach", "passes", "batch"):
             if getattr(self, name) < 1:
                 raise UsageError(f"{name} must be at least 1")

@@ -17,6 +17,7 @@ from celadon.core import FloatArray, UsageError
 from celadon.models.unigrams import smoothed
 from celadon.train.batches import Padded, Plan
 from celadon.train.corpus import Corpus, EncodedSentences, TrainingTexts, encode_corpus
+from celadon.train.precision import autocast, check_precision
 from celadon.train.training_run import TrainingRun, import_torch
 from celadon.train.vocabulary import marks_of, train_tokenizer
 
@@ -26,7 +27,6 @@ if TYPE_CHECKING:
 
     from celadon.train.lstm import LstmLanguageModel
 
-PRECISIONS = ("float32", "bfloat16")
 _FLOOR = 0.02
 
 
@@ -49,7 +49,7 @@ class Recipe:
     learning_rate
         The highest: reached after ``warm_up`` tokens, from where it falls as a cosine.
     precision
-        ``bfloat16`` multiplies in 16 bits where the processor can; the weights stay in 32.
+        ``bfloat16`` multiplies in 16 bits, on a machine that can; the weights stay in 32.
     hold_out
         The share of the articles kept apart for the perplexity.
     """
@@ -69,8 +69,7 @@ class Recipe:
     seed: int = 0
 
     def __post_init__(self) -> None:
-        if self.precision not in PRECISIONS:
-            raise UsageError(f"unknown precision {self.precision!r}; known: {', '.join(PRECISIONS)}")
+        check_precision(self.precision)
         for name in ("layers", "hidden", "tokens", "batch_tokens", "longest"):
             if getattr(self, name) < 1:
                 raise UsageError(f"{name.replace('_', ' ')} must be at least 1")
@@ -212,7 +211,7 @@ class Training(TrainingRun[Padded]):
     def loss(self, batch: Padded) -> tuple[torch.Tensor, int]:
         """Return the mean loss of a token, and the number of tokens."""
         torch = import_torch()
-        with torch.autocast("cpu", dtype=torch.bfloat16, enabled=self.recipe.precision == "bfloat16"):
+        with autocast(self.recipe.precision):
             losses = self.model(torch.from_numpy(batch.inputs), torch.from_numpy(batch.targets))
         return losses.sum() / batch.tokens, batch.tokens
 

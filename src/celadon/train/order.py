@@ -16,6 +16,7 @@ from celadon.train.corpus import Advance, Corpus, number_texts
 from celadon.train.encoder_network import EncoderNetwork, Heads
 from celadon.train.encoder_recipes import OrderRecipe
 from celadon.train.example_batches import padded_rows
+from celadon.train.precision import autocast
 
 MOST_SENTENCES = 12
 """Sentences of a paragraph that are looked at."""
@@ -83,7 +84,7 @@ def order_features(
     longest: int = 96,
     advance: Callable[[int], None] = lambda texts: None,
     *,
-    bfloat16: bool = False,
+    precision: str = "float32",
 ) -> torch.Tensor:
     """What the order head reads of each text, [texts, width], in half precision.
 
@@ -97,8 +98,8 @@ def order_features(
         Tokens of a sentence that are read.
     advance
         Told how many more texts are done.
-    bfloat16
-        Multiply in 16 bits.
+    precision
+        In which the network multiplies: ``float32`` or ``bfloat16``.
     """
     network.eval()
     encoded = number_texts(texts, tokenizer)
@@ -107,7 +108,7 @@ def order_features(
     for at in range(0, len(order), 64):
         rows = order[at : at + 64]
         padded = padded_rows(encoded, rows, longest)
-        with torch.autocast("cpu", dtype=torch.bfloat16, enabled=bfloat16):
+        with autocast(precision):
             features = network.order_features(torch.from_numpy(padded.ids), torch.from_numpy(padded.lengths))
         found[torch.from_numpy(rows)] = features.half()
         advance(len(rows))

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import gzip
 import json
-import os
 from collections import Counter
 from pathlib import Path
 from typing import Any
@@ -13,6 +12,7 @@ import pytest
 
 from celadon.core import InputError, UsageError
 from celadon.io.judgements import DATA_SETS, load
+from tests.conftest import DATA
 
 COLUMNS = ["id", "system", "domain", "text", "references", "source"]
 
@@ -320,8 +320,7 @@ class TestRequests:
 class TestDataAtHand:
     @staticmethod
     def folder(name: str) -> Path:
-        root = os.environ.get("CELADON_DATA") or Path(__file__).parents[3].parent / "shared" / "data"
-        found = Path(root) / name
+        found = DATA / name
         if not found.is_dir():
             pytest.skip(f"no data at {found}; set CELADON_DATA to its folder")
         return found

@@ -7,6 +7,7 @@ import shlex
 import shutil
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -21,6 +22,7 @@ from celadon.cli.train.judge_options import (
     sources_of,
     train_with_bar,
 )
+from celadon.cli.train.precision_option import add_precision, settle_precision
 from celadon.cli.train.recipe_options import add_numbers, file_names, given_options, recipe_of
 
 if TYPE_CHECKING:
@@ -45,7 +47,7 @@ _NUMBERS = EXAMPLE_NUMBERS | {
 
 def add_parser(kinds: Any) -> None:
     """Add this kind."""
-    from celadon.train.encoder_recipes import PRECISIONS, AcceptabilityRecipe
+    from celadon.train.encoder_recipes import AcceptabilityRecipe
 
     command = kinds.add_parser(
         "acceptability",
@@ -60,7 +62,7 @@ def add_parser(kinds: Any) -> None:
     command.add_argument("--teacher", metavar="FILE", help="what celadon train teacher made, to learn from too")
     command.add_argument("--base", default="minilm", metavar="NAME", help="the encoder to begin with (default: minilm)")
     add_numbers(command, AcceptabilityRecipe, _NUMBERS)
-    command.add_argument("--precision", choices=PRECISIONS, default="float32", help="bfloat16 is faster where it works")
+    add_precision(command)
     command.add_argument("--about", default="", metavar="TEXT", help="for the card: what the data are, their licence")
     add_run_options(command)
     command.set_defaults(run=run)
@@ -78,7 +80,7 @@ def run(arguments: argparse.Namespace) -> int:
     torch = import_torch()
     if arguments.threads:
         torch.set_num_threads(arguments.threads)
-    recipe = recipe_of(arguments, AcceptabilityRecipe)
+    recipe = replace(recipe_of(arguments, AcceptabilityRecipe), precision=settle_precision(arguments))
     commands = _commands(arguments)  # before hours of work, lest the teacher's file be gone or another by then
     training, sources = _prepared(arguments, recipe, folder)
     train_with_bar(training, training.total)

@@ -7,9 +7,11 @@ import math
 import shlex
 import shutil
 import sys
-from dataclasses import fields
+from dataclasses import fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+
+from celadon.cli.train.precision_option import add_precision, settle_precision
 
 if TYPE_CHECKING:
     from celadon.train.corpus import Corpus
@@ -48,7 +50,7 @@ def add_parser(kinds: Any) -> None:
 
 
 def _add_recipe(command: argparse.ArgumentParser) -> None:
-    from celadon.train.lm import PRECISIONS, Recipe
+    from celadon.train.lm import Recipe
 
     default = {field.name: field.default for field in fields(Recipe)}
     command.add_argument("--unit", choices=tuple(_VOCABULARY), default="wordpiece", help="what a token is")
@@ -78,12 +80,7 @@ def _add_recipe(command: argparse.ArgumentParser) -> None:
         command.add_argument(
             option, type=float, default=default[name], metavar="X", help=f"{meaning} (default: {default[name]:g})"
         )
-    command.add_argument(
-        "--precision",
-        choices=PRECISIONS,
-        default="float32",
-        help="bfloat16 is up to four times as fast on processors that have it, and fails on some that do not",
-    )
+    add_precision(command)
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -101,6 +98,7 @@ def run(arguments: argparse.Namespace) -> int:
     recipe = _recipe(arguments)
     corpus = Corpus(tuple(Path(path) for path in arguments.corpus), recipe.hold_out, recipe.seed)
     torch = import_torch()
+    recipe = replace(recipe, precision=settle_precision(arguments))
     if arguments.threads:
         torch.set_num_threads(arguments.threads)
     work = Path(arguments.work) if arguments.work else folder.with_name(folder.name + ".work")

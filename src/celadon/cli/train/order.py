@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import argparse
 import shlex
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from celadon.cli.train.bars import bar
+from celadon.cli.train.precision_option import add_precision, settle_precision
 from celadon.cli.train.recipe_options import add_numbers, file_names, given_options, recipe_of
 
 if TYPE_CHECKING:
@@ -48,7 +50,16 @@ def add_parser(kinds: Any) -> None:
     command.add_argument("--network", required=True, metavar="FILE", help="what celadon train acceptability kept")
     command.add_argument("--output", required=True, metavar="FOLDER", help="where the encoder is to be; a new folder")
     add_numbers(command, OrderRecipe, _NUMBERS)
-    command.add_argument("--bfloat16", action="store_true", help="encode in 16 bits: faster where it works")
+    add_precision(command)
+    # as it was written before; cards of encoders have it
+    command.add_argument(
+        "--bfloat16",
+        dest="precision",
+        action="store_const",
+        const="bfloat16",
+        default=argparse.SUPPRESS,
+        help=argparse.SUPPRESS,
+    )
     command.add_argument("--threads", type=int, metavar="N", help="processor threads (default: all)")
     command.set_defaults(run=run)
 
@@ -69,7 +80,7 @@ def run(arguments: argparse.Namespace) -> int:
     from celadon.train.encoder_files import write_encoder
     from celadon.train.network_file import load_network
 
-    recipe = recipe_of(arguments, OrderRecipe)
+    recipe = replace(recipe_of(arguments, OrderRecipe), precision=settle_precision(arguments))
     kept = load_network(Path(arguments.network))
     figures = _train(arguments, recipe, kept)
     card = order_card(kept.card, recipe, figures, _command(arguments))
@@ -91,7 +102,7 @@ def _train(arguments: argparse.Namespace, recipe: OrderRecipe, kept: KeptNetwork
     with bar("encoding", len(trained.sentences) + len(apart.sentences), unit="sentence") as shown:
         features, measured = (
             order.order_features(
-                kept.network, tokenizer, part.sentences, advance=shown.update, bfloat16=arguments.bfloat16
+                kept.network, tokenizer, part.sentences, advance=shown.update, precision=recipe.precision
             )
             for part in (trained, apart)
         )
@@ -105,5 +116,5 @@ def _command(arguments: argparse.Namespace) -> str:
     """The command that makes this encoder, with files by their names."""
     given: list[str] = [*file_names(arguments.corpus), "--network", Path(arguments.network).name]
     given += ["--output", Path(arguments.output).name]
-    given += given_options(arguments, _NUMBERS)
-    return shlex.join(["celadon", "train", "order", *given, *(["--bfloat16"] if arguments.bfloat16 else [])])
+    given += given_options(arguments, (*_NUMBERS, "precision"))
+    return shlex.join(["celadon", "train", "order", *given])

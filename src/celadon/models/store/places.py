@@ -2,7 +2,7 @@
 
 Below the store's home: ``models/NAME`` finished models; ``downloads/NAME`` fetched files that models are converted
 from; ``partial`` downloads to be gone on with; ``unigrams`` tables for models that live elsewhere; ``work`` what is
-being made; ``locks``; ``stamps`` of what was verified.
+being made; ``locks``; ``stamps`` of what was verified; ``probes`` of what this machine can do.
 """
 
 from __future__ import annotations
