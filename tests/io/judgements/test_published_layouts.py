@@ -122,9 +122,10 @@ class TestMqm:
             read("mqm", lines(tmp_path / "mqm.tsv", self.HEAD, "A\tB"))
 
     def test_weights_give_the_scores_of_the_data_at_hand(self, judgements: Path) -> None:
-        rows = read("mqm", judgements / "mqm_ted_zhen.jsonl.gz")
-        assert len(rows) == 7935
-        for row in rows:
+        path = judgements / "mqm_ted_zhen.jsonl.gz"
+        if not path.is_file():
+            pytest.skip(f"no {path}")
+        for row in read("mqm", path):
             total = sum(weight(span["category"], span["severity"]) for span in row["spans"])
             assert row["scores.mqm_errors"] == pytest.approx(total)
 
