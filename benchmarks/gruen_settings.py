@@ -11,12 +11,10 @@ of `gruen` with how much of damaged documents is left whole. All on articles tha
 from __future__ import annotations
 
 import argparse
-import gzip
-import json
 from pathlib import Path
 
 import numpy as np
-from judgement_sets import read
+from judgement_sets import read, rows_of
 from scipy.optimize import minimize_scalar
 from scipy.stats import spearmanr
 from sklearn.linear_model import LogisticRegression
@@ -64,9 +62,8 @@ def temperature(model: str, documents: list[Document]) -> None:
 
 def share(model: str, data: Path) -> None:
     """Print how the share of acceptability agrees with ratings that may be used to choose."""
-    with gzip.open(data / "gug_train_dev.jsonl.gz", "rt", encoding="utf-8") as file:
-        rows = [row for row in map(json.loads, file) if row["split"] == "train"]
-    gug = ([Sample(row["output"]) for row in rows], np.array([row["scores"]["grammaticality"] for row in rows]))
+    rows = [row for row in rows_of(data / "gug_train_dev.jsonl.gz") if row["domain"] == "train"]
+    gug = ([Sample(row["text"]) for row in rows], np.array([row["scores.grammaticality"] for row in rows]))
     sulem = read(data, "sulem2018_simplification")
     for name, (samples, rating) in {"GUG train": gug, "Sulem": (sulem.samples, *sulem.ratings.values())}.items():
         batch = Batch(samples)

@@ -37,7 +37,8 @@ def texts_of(path: str | None, count: int) -> list[str]:
     """Texts of a file of judgements, or made ones of four sentences."""
     if path:
         with gzip.open(path, "rt", encoding="utf-8") as file:
-            return [json.loads(line)["output"] for _, line in zip(range(count), file, strict=False)]
+            rows = [json.loads(line) for _, line in zip(range(count), file, strict=False)]
+        return [row["output"] if "output" in row else row["text"] for row in rows]
     made = [make_pairs(20, 4, seed=number) for number in range(count)]
     return [" ".join(f"{text.capitalize()}." for _, text in pairs) for pairs in made]
 

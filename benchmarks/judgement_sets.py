@@ -2,23 +2,22 @@
 
 from __future__ import annotations
 
-import gzip
-import json
 from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
 
 from celadon.core import FloatArray, Sample
+from celadon.io.judgements import Row, load
 
-# name: the questions, and which rows are left out
-SETS: dict[str, tuple[tuple[str, ...], dict[str, str]]] = {
-    "novikova2017_bagel": (("naturalness", "quality"), {}),
-    "novikova2017_sfhot": (("naturalness", "quality"), {}),
-    "novikova2017_sfres": (("naturalness", "quality"), {}),
-    "chaganty2018_cnndm": (("overall", "grammar", "redundancy", "hter"), {"system": "reference"}),
-    "gug_train_dev": (("grammaticality",), {"split": "train"}),
-    "sulem2018_simplification": (("grammaticality",), {}),
+# name: the questions, and which domains are left out
+SETS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
+    "novikova2017_bagel": (("naturalness", "quality"), ()),
+    "novikova2017_sfhot": (("naturalness", "quality"), ()),
+    "novikova2017_sfres": (("naturalness", "quality"), ()),
+    "chaganty2018_cnndm": (("overall", "grammar", "redundancy", "hter"), ()),
+    "gug_train_dev": (("grammaticality",), ("train",)),
+    "sulem2018_simplification": (("grammaticality",), ()),
 }
 
 
@@ -29,17 +28,18 @@ class Rated(NamedTuple):
     ratings: dict[str, FloatArray]
 
 
+def rows_of(path: Path) -> list[Row]:
+    """Read a file of judgements, named after its set, in any layout that `celadon meta load` knows."""
+    return list(load(path.name.partition("_")[0], str(path)))
+
+
 def read(folder: Path, name: str, questions: tuple[str, ...] | None = None) -> Rated:
     """Read a set without the rows that are left out; by default with all its questions."""
     known, left_out = SETS[name]
-    with gzip.open(folder / f"{name}.jsonl.gz", "rt", encoding="utf-8") as file:
-        rows = [json.loads(line) for line in file]
-    rows = [row for row in rows if all(row.get(key) != value for key, value in left_out.items())]
-    samples = []
-    for row in rows:
-        references = row.get("references") or ([row["reference"]] if row.get("reference") else [])
-        samples.append(Sample(row["output"], tuple(references)))
+    rows = [row for row in rows_of(folder / f"{name}.jsonl.gz") if row["domain"] not in left_out]
+    samples = [Sample(row["text"], tuple(row["references"])) for row in rows]
     ratings = {
-        q: np.array([row["scores"].get(q, np.nan) for row in rows], dtype=np.float64) for q in questions or known
+        question: np.array([row.get(f"scores.{question}") for row in rows], dtype=np.float64)
+        for question in questions or known
     }
     return Rated(samples, ratings)

@@ -10,7 +10,6 @@ The jar is in the wheel of pycocoevalcap (``pip download --no-deps pycocoevalcap
 from __future__ import annotations
 
 import argparse
-import gzip
 import json
 import lzma
 import subprocess
@@ -22,6 +21,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import numpy as np
+from judgement_sets import rows_of
 
 from celadon.batch import Batch
 from celadon.core import FloatArray, Sample
@@ -61,13 +61,8 @@ def jar_scores(jar: Path, samples: Sequence[Sample], synonyms: str) -> FloatArra
 
 
 def read_samples(path: Path) -> list[Sample]:
-    with gzip.open(path, "rt", encoding="utf-8") as lines:
-        rows = [json.loads(line) for line in lines]
-    return [
-        Sample(row["output"], tuple(dict.fromkeys(row.get("references") or [row["reference"]])))
-        for row in rows
-        if row.get("system") != "reference" and row["output"].strip()
-    ]
+    rows = rows_of(path)
+    return [Sample(row["text"], tuple(dict.fromkeys(row["references"]))) for row in rows if row["text"].strip()]
 
 
 def agree(jar: Path, paths: Sequence[Path]) -> None:

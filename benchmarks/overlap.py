@@ -1,4 +1,4 @@
-"""ROUGE against rouge_score and the string accuracies against jiwer: the same pairs, in one run, as ratios.
+"""ROUGE against rouge_score, chrF against sacrebleu, the string accuracies against jiwer: the same pairs, in one run.
 
 Each side gets strings and gives scores; tokenization is part of both. The best of several rounds counts, and the
 rounds of the two sides alternate, so that a noisy machine is as noisy for both.
@@ -12,6 +12,7 @@ from collections.abc import Callable
 import jiwer
 from pairs import make_pairs
 from rouge_score import rouge_scorer
+from sacrebleu.metrics import CHRF
 
 import celadon
 
@@ -62,11 +63,28 @@ def compare_accuracies(words: int, count: int) -> None:
     )
 
 
+def compare_chrf(words: int, count: int) -> None:
+    """The chrF of each text against sacrebleu's."""
+    pairs = make_pairs(words, count)
+    texts, references = [text for text, _ in pairs], [reference for _, reference in pairs]
+    chrf = CHRF()
+    ours, theirs = best_times(
+        lambda: celadon.score(texts, references, metrics=["chrf"]),
+        lambda: [chrf.sentence_score(text, [reference]) for text, reference in pairs],
+        rounds=5,
+    )
+    print(
+        f"chrF, {words}-token pairs: celadon {count / ours:,.0f} pairs/s, sacrebleu {count / theirs:,.0f} pairs/s, "
+        f"ratio {theirs / ours:.1f}"
+    )
+
+
 def main() -> None:
     """Print all comparisons."""
     compare_rouge(26, 8192, 1024)
     compare_rouge(800, 256, 8)
     compare_accuracies(26, 8192)
+    compare_chrf(26, 2048)
 
 
 if __name__ == "__main__":

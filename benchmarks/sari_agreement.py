@@ -9,14 +9,13 @@ gets our tokens. The data have no references: the other systems' outputs for the
 from __future__ import annotations
 
 import argparse
-import gzip
 import importlib.util
-import json
 import time
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from judgement_sets import rows_of
 
 from celadon.batch import Batch
 from celadon.core import Sample
@@ -33,16 +32,15 @@ def load(path: Path) -> Any:
 
 
 def read_samples(path: Path, references: int) -> list[Sample]:
-    with gzip.open(path, "rt", encoding="utf-8") as lines:
-        rows = [json.loads(line) for line in lines]
+    rows = rows_of(path)
     outputs: dict[str, list[str]] = {}
     for row in rows:
-        outputs.setdefault(row["source"], []).append(row["output"])
+        outputs.setdefault(row["source"], []).append(row["text"])
     samples = []
     for row in rows:
-        others = [output for output in outputs[row["source"]] if output != row["output"] and output.strip()]
-        if others and row["output"].strip():
-            samples.append(Sample(row["output"], tuple(others[:references]), row["source"]))
+        others = [output for output in outputs[row["source"]] if output != row["text"] and output.strip()]
+        if others and row["text"].strip():
+            samples.append(Sample(row["text"], tuple(others[:references]), row["source"]))
     return samples
 
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import gzip
-import json
 import random
 import re
 from pathlib import Path
@@ -15,6 +13,7 @@ from rouge_score import rouge_scorer
 
 from celadon import Sample, score
 from celadon.batch import Batch
+from celadon.io.judgements import load as load_judgements
 from celadon.metrics.registry import load
 from tests.text.test_subsequences import plain_weighted
 
@@ -57,12 +56,9 @@ def test_a_thousand_ascii_pairs_equal_rouge_score() -> None:
 
 
 def test_real_summaries_equal_rouge_score(judgements: Path) -> None:
-    with gzip.open(judgements / "chaganty2018_cnndm.jsonl.gz", "rt", encoding="utf-8") as file:
-        rows = [json.loads(line) for line in file]
     plain = [
-        tuple(re.sub(r"[^\x00-\x7f]", "", text).replace(" . ", " .\n") for text in (row["output"], row["reference"]))
-        for row in rows
-        if row["system"] != "reference"
+        tuple(re.sub(r"[^\x00-\x7f]", "", text).replace(" . ", " .\n") for text in (row["text"], *row["references"]))
+        for row in load_judgements("chaganty2018", str(judgements))
     ]
     assert compare([(text, reference) for text, reference in plain[:1000]]) < TOLERANCE
 

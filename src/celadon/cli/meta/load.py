@@ -4,7 +4,11 @@ from __future__ import annotations
 
 import argparse
 import sys
-from typing import Any
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from celadon.io.judgements import Row
 
 
 def add_parser(commands: Any) -> None:
@@ -17,7 +21,8 @@ def add_parser(commands: Any) -> None:
     command.add_argument("name", nargs="?", metavar="NAME", help="the data set; --list shows them")
     command.add_argument("path", nargs="?", metavar="PATH", help="its file, a quoted glob, or its folder")
     command.add_argument("-o", "--output", metavar="FILE", help="JSONL, also .gz, .xz, .zst (default: print)")
-    command.add_argument("--list", action="store_true", help="list the known data sets")
+    command.add_argument("--domain", metavar="A,B", help="only rows of these domains, such as train of gug")
+    command.add_argument("--list", action="store_true", help="list the known data sets, their license and address")
     command.set_defaults(run=run)
 
 
@@ -34,6 +39,8 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.name is None or arguments.path is None:
         raise UsageError("name a data set and its file or folder; celadon meta load --list shows the known ones")
     rows = load(arguments.name, arguments.path)
+    if arguments.domain:
+        rows = _of_domains(rows, arguments.domain, arguments.path)
     if arguments.output:
         check_distinct(arguments.output, [arguments.path])
         _check_ending(arguments.output)
@@ -44,6 +51,22 @@ def run(arguments: argparse.Namespace) -> int:
         sys.stdout.buffer.write(to_json(row) + b"\n")
     sys.stdout.buffer.flush()
     return 0
+
+
+def _of_domains(rows: Iterator[Row], domains: str, path: str) -> Iterator[Row]:
+    """Keep the rows of these domains, whatever their case; a domain without rows is an error."""
+    from celadon.core import InputError
+
+    wanted = {name.strip().lower() for name in domains.split(",") if name.strip()}
+    seen: set[str] = set()
+    for row in rows:
+        domain = str(row["domain"]).lower()
+        seen.add(domain)
+        if domain in wanted:
+            yield row
+    missing = wanted - seen
+    if missing:
+        raise InputError(f"{path}: has no domain {', '.join(sorted(missing))}; it has {', '.join(sorted(seen))}")
 
 
 def _check_ending(path: str) -> None:
@@ -58,5 +81,7 @@ def _list() -> None:
     from celadon.io.judgements import DATA_SETS
     from celadon.text.layout import table
 
-    cells = [[known.name, known.title, ", ".join(known.dimensions)] for known in DATA_SETS.values()]
-    print(table(["name", "what", "rated"], cells, left=3))
+    sets = DATA_SETS.values()
+    print(table(["name", "what", "rated"], [[s.name, s.title, ", ".join(s.dimensions)] for s in sets], left=3))
+    print()
+    print(table(["name", "license", "address"], [[s.name, s.license, s.address] for s in sets], left=3))
