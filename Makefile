@@ -1,6 +1,6 @@
 # make test: everything CI checks, its own set-up included. make bench: side by side with peers.
 PYTHON = .venv/bin/python
-.PHONY: test check pytest setup bench format
+.PHONY: test check pytest setup bench format licenses
 
 # container images often set it; then each process compiles all it imports, and the tests start hundreds
 unexport PYTHONDONTWRITEBYTECODE
@@ -36,6 +36,10 @@ bench: setup
 	$(PYTHON) benchmarks/redundancy.py
 	$(PYTHON) benchmarks/gruen_speed.py
 	$(PYTHON) benchmarks/startup.py
+
+# the packages of a plain installation, in an environment of their own; fails where one is under the GPL
+licenses: setup
+	$(PYTHON) benchmarks/core_licenses.py
 
 format:
 	$(PYTHON) -m ruff check --fix .

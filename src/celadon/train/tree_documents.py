@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from celadon.core import InputError
 from celadon.io import BadRow, Fields, Reader
-from celadon.parsing.brackets import Tree, TreebankFile
+from celadon.parsing.brackets import TRACE, Tree, TreebankFile
 
 _WRITTEN = {"-LRB-": "(", "-RRB-": ")", "-LSB-": "[", "-RSB-": "]", "-LCB-": "{", "-RCB-": "}"}
 
@@ -54,7 +54,8 @@ def _runs(trees: Sequence[Tree], texts: dict[str, str]) -> list[tuple[str, list[
     runs: list[tuple[str, list[Tree]]] = []
     waiting: list[Tree] = []
     for tree in trees:
-        written = "".join(_WRITTEN.get(word, word) for word in tree.words())
+        words = [leaf.word for leaf in tree.leaves() if leaf.label != TRACE]
+        written = "".join(_WRITTEN.get(word, word) for word in words)
         holders = [name for name, text in texts.items() if written in text]
         here = runs[-1][0] if runs else ""
         if len(holders) == 1 and holders[0] != here:
