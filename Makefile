@@ -4,16 +4,16 @@ EXTRAS = pandas polars parquet plots wordnet hf ngram train parse rules ray s3 g
 # the versions that development and CI use
 CONSTRAINTS = constraints-dev.txt
 # seconds after which a step is ended and counts as failed, however it hangs; each test has its own limit (pyproject.toml)
-SETUP_LIMIT = 3600
+SETUP_LIMIT = 1200
 FETCH_LIMIT = 600
 CHECK_LIMIT = 1800
-PYTEST_LIMIT = 5400
+PYTEST_LIMIT = 2700
 # for pytest, such as tests/text -k sentence
 PYTEST_ARGS =
 # any Python 3 runs it; before the set-up there is no other
 LIMITED := $(shell for python in $(CELADON_PYTHON) python3 python3.14 python3.13 python3.12 python3.11; do \
   command -v $$python && break; done) tests/limited.py
-.PHONY: test check pytest setup bench format lock test-lowest test-python
+.PHONY: test check pytest setup bench format lock test-lowest test-python licenses
 
 # container images often set it; then each process compiles all it imports, and the tests start hundreds
 unexport PYTHONDONTWRITEBYTECODE
@@ -49,6 +49,10 @@ bench: setup
 	$(PYTHON) benchmarks/redundancy.py
 	$(PYTHON) benchmarks/gruen_speed.py
 	$(PYTHON) benchmarks/startup.py
+
+# the packages of a plain installation, in an environment of their own; fails where one is under the GPL
+licenses: setup
+	$(PYTHON) benchmarks/core_licenses.py
 
 format:
 	$(PYTHON) -m ruff check --fix .

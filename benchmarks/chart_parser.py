@@ -20,7 +20,8 @@ import nltk
 from celadon.parsing.brackets import Tree, plain, read_treebank
 from celadon.parsing.chart_parser import MARGIN, ChartParse, ChartParser, chart_parser
 from celadon.parsing.grammar import Grammar
-from celadon.train.parser import part
+from celadon.train.parser import part, prepared
+from celadon.train.tree_documents import by_document
 
 DROPPED = {",", ":", "``", "''", "."}
 LENGTH = 24
@@ -144,29 +145,29 @@ def main() -> None:
     asked = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
     asked.add_argument("treebank", type=Path)
     asked.add_argument("--grammar", default="builtin")
+    asked.add_argument("--documents", help="as celadon train parser was told")
     asked.add_argument("--every", type=int, default=10, help="as celadon train parser was told")
     asked.add_argument("--nltk", type=int, default=2, metavar="N", help="sentences that NLTK parses: minutes each")
+    asked.add_argument("--accuracy", action="store_true", help="labelled F1 of exact trees only")
     given = asked.parse_args()
     began = time.process_time()
     parser = chart_parser(given.grammar)
     print(f"loaded in {time.process_time() - began:.2f} s")
     grammar, files = parser.grammar, read_treebank(given.treebank)
-    test = [tree for tree in map(plain, part_trees(files, given.every)) if tree is not None]
+    files = by_document(files, given.documents) if given.documents else files
+    test = [tree for tree in map(plain, part(files, given.every).test) if tree is not None]
     print(f"{'':<22}{'F1':>7}{'prec':>8}{'recall':>8}{'whole':>8}{'tags':>8}{'broken':>8}{'n':>7}{'ms each':>9}")
     all_ = accuracy(parser, test, "exact")
+    if given.accuracy:
+        return
     few = accuracy(ChartParser(grammar, margin=MARGIN), test, "pruned")
     accuracy(parser, [tree for tree in test if len(tree.words()) <= 40], "exact, to 40 words")
     same = sum(a.logprob >= b.logprob - 1e-9 for a, b in zip(few, all_, strict=True))
     print(f"pruning keeps the best tree of {same} of {len(few)} sentences")
-    sentences = [
-        tree.words() for file in files for tree in map(plain, file.trees) if tree and len(tree.words()) == LENGTH
-    ]
+    every = [tree for file in files for tree in map(prepared, file.trees) if tree]
+    sentences = [tree.words() for tree in every if len(tree.words()) == LENGTH]
     beside_nltk(grammar, sentences, given.nltk)
     memory(grammar, max((tree.words() for tree in test), key=len))
-
-
-def part_trees(files: Sequence[Any], every: int) -> list[Tree]:
-    return part(files, every).test
 
 
 if __name__ == "__main__":

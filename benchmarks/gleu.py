@@ -123,10 +123,10 @@ def columns(texts: Sequence[str]) -> dict[str, FloatArray]:
     return found
 
 
-def table2(made: Made) -> None:
+def table2(made: Made, each: int) -> None:
     """Correlation with the size of the sequences; and how many trees the dependency parser leaves."""
-    texts = [text for size in SIZES for text in made.texts(str(size))[:COUNT]]
-    sizes = np.repeat(np.array(SIZES, dtype=np.float64), COUNT)
+    texts = [text for size in SIZES for text in made.texts(str(size))[:each]]
+    sizes = np.repeat(np.array(SIZES, dtype=np.float64), each)
     found = columns(texts)
     print("\n| | Pearson with sequence size | Spearman | the paper's |\n|---|---|---|---|")
     for name, values in found.items():
@@ -137,7 +137,7 @@ def table2(made: Made) -> None:
     print(f"\nwithout a score: {nulls} of {len(texts)}\n\n| sequence size | one tree | two | more |\n|---|---|---|---|")
     parses = Batch([Sample(text) for text in texts]).parses(DEPENDENCY)
     for number, size in enumerate(SIZES):
-        inside = (parses.owner >= number * COUNT) & (parses.owner < (number + 1) * COUNT)
+        inside = (parses.owner >= number * each) & (parses.owner < (number + 1) * each)
         many = Counter(min(parses.results[at].fragments, 3) for at in np.flatnonzero(inside))
         print(f"| {size} | {many[1]} | {many[2]} | {many[3]} |")
 
@@ -232,7 +232,7 @@ def main() -> None:
     parser.add_argument("--work", required=True, type=Path)
     parser.add_argument("--parts", default="table2,classifier,retrained,table6,people,hostile")
     parser.add_argument("--sets", default=",".join(name for name, _ in SETS))
-    parser.add_argument("--each", type=int, default=COUNT, help="sentences of each kind in table 6")
+    parser.add_argument("--each", type=int, default=COUNT, help="sentences of each kind in tables 2 and 6")
     parser.add_argument("--most", type=int, help="texts of a set, drawn at random where it has more")
     parser.add_argument("--grammar", default=BUILTIN)
     parser.add_argument("--dependencies", default=NAME, help="the dependency parser's weights")
@@ -247,7 +247,7 @@ def main() -> None:
         share_parser(kind, CachedParser(kind, each, arguments.work))
     made = Made(arguments)
     parts: dict[str, Callable[[], None]] = {
-        "table2": lambda: table2(made),
+        "table2": lambda: table2(made, arguments.each),
         "classifier": lambda: classifier(made),
         "retrained": lambda: retrained(made),
         "table6": lambda: table6(made, arguments.each),

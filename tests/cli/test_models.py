@@ -54,7 +54,7 @@ def test_a_model_is_listed_fetched_shown_and_removed(hub: Hub) -> None:
     assert "in cache" in row(NAME)
     shown = run("info", NAME, "--verify").stdout
     assert f"  file: {FILE}, 1.0 MB, sha256 {pin(CONTENT)['sha256']}\n" in shown
-    assert "licence: CC0-1.0" in shown
+    assert "license: CC0-1.0" in shown
     assert "from: Hugging Face hub, org/tiny at 01234567" in shown
     facts = json.loads(run("info", NAME, "--json").stdout)
     assert facts["files"] == facts["fetched"] == {FILE: pin(CONTENT)}

@@ -24,9 +24,12 @@ from celadon.metrics.gleu_weights import FEATURES_OF, FORMAT, GleuWeights, Term,
 from celadon.metrics.registry import load
 from celadon.parsing import Failure, Reason, rule_checker
 from celadon.parsing.brackets import parse_trees
+from celadon.parsing.chart_parser import chart_parser
+from celadon.parsing.grammar_files import save_grammar
 from celadon.parsing.loading import _opened, forget, open_parser, parser, share_parser
 from celadon.text.penn_words import penn_words
 from celadon.train.gleu import BAD, GOOD
+from celadon.train.parser import ParserRecipe, estimate
 from tests.conftest import missing_part
 from tests.contract.test_laws import check_shape, same
 from tests.parsing.small_dependencies import Remembering, make_dependencies, share_parsers
@@ -44,6 +47,15 @@ def parsers(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
     share_parsers(make_dependencies(tmp_path_factory.mktemp("dependencies") / "alike"))
     yield
     forget()
+
+
+@pytest.fixture(scope="module")
+def grammar(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A grammar of one tree."""
+    folder = tmp_path_factory.mktemp("grammar")
+    tree = "(S (NP (DT The) (NN committee)) (VP (VBD approved) (NP (DT the) (NN budget))) (. .))"
+    save_grammar(folder, estimate(parse_trees(tree), ParserRecipe(1, 0, ())))
+    return folder
 
 
 @pytest.fixture
@@ -135,6 +147,31 @@ class TestWithParsers:
         lines = capsys.readouterr().out
         assert lines.startswith(f"gleu[variant=paper]: {whole.values[0]:.4f}")
         assert "certainty" not in lines
+
+    @pytest.mark.parametrize("metric", [Gleu, GleuPlus])
+    def test_another_grammar_is_taken_by_its_path(self, metric: type[Gleu | GleuPlus], grammar: Path) -> None:
+        other = metric(grammar=str(grammar))
+        assert load(other.spec) == other
+        name = f"chart:{grammar}"
+        share_parser(name, Remembering(parser(name)))
+        texts, features = [REAL, SCRAMBLED], FEATURES_OF[other.kind]
+        usual, found = scored(metric(), *texts), scored(other, *texts)
+        chart = parser(name).parse([REAL])[0]
+        shown = other.evidence(Sample(REAL))
+        assert shown is not None
+        assert shown.trees == (chart.tree,)
+        changed = {each for each in features if found.parts[each][0] != pytest.approx(usual.parts[each][0])}
+        # only what the chart parser says depends on its grammar
+        assert changed == {"structure" if metric is Gleu else "logprob"}
+        digest = chart_parser(str(grammar)).facts["grammar"]
+        assert f"grammar:{digest}" in other.signature.split("|")
+        assert other.signature != metric().signature
+
+    def test_a_grammar_that_there_is_not_is_told(self, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+        assert main(["explain", "-m", f"gleu[grammar={tmp_path}/none]", REAL]) == 2
+        told = capsys.readouterr().err
+        assert f"{tmp_path}/none" in told
+        assert told.count("\n") == 1
 
     def test_a_word_on_its_own_is_no_certainty(self) -> None:
         alone, more = scored(Gleu(), "Budget", REAL).parts["certainty"]

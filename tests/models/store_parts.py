@@ -135,7 +135,7 @@ def catalog(
     path: Path, files: Mapping[str, bytes], sources: list[dict[str, Any]], models: Mapping[str, Any] | None = None
 ) -> Path:
     """Write a catalog with one download, and by default one model that is not converted."""
-    plain = {NAME: {"kind": "weights", "about": "made for a test", "licence": "CC0-1.0", "download": "raw"}}
+    plain = {NAME: {"kind": "weights", "about": "made for a test", "license": "CC0-1.0", "download": "raw"}}
     raw = {
         "format": "celadon-catalog/1",
         "downloads": {"raw": {"files": {name: pin(content) for name, content in files.items()}, "sources": sources}},

@@ -207,7 +207,7 @@ def test_the_builtin_one_is_that_of_the_catalog(monkeypatch: pytest.MonkeyPatch,
     for at, is_there in ((folder, True), (tmp_path / "nowhere", False)):
         encoders.forget_encoders()
         extra = tmp_path / "catalog.json"
-        entry = {"kind": "encoder", "about": "a", "licence": "MIT", "builtin": str(at)}
+        entry = {"kind": "encoder", "about": "a", "license": "MIT", "builtin": str(at)}
         extra.write_text(json.dumps({"format": "celadon-catalog/1", "models": {"builtin-encoder": entry}}))
         monkeypatch.setenv("CELADON_CATALOG", str(extra))
         if is_there:

@@ -138,7 +138,7 @@ def test_a_broken_manifest_is_told(tmp_path: Path, text: str) -> None:
 
 def test_a_model_of_the_package_is_verified_and_never_removed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     inside = tmp_path / "package" / "mine"
-    entry = {"kind": "language model", "about": "a", "licence": "MIT", "builtin": str(inside), "aliases": ["ours"]}
+    entry = {"kind": "language model", "about": "a", "license": "MIT", "builtin": str(inside), "aliases": ["ours"]}
     path = catalog(tmp_path / "catalog.json", {FILE: CONTENT}, [hub_source(FILE)], {"mine": entry})
     monkeypatch.setenv("CELADON_CATALOG", str(path))
     with pytest.raises(MissingPartError, match="not in this installation"):
@@ -185,7 +185,7 @@ def _changed(**change: Any) -> dict[str, Any]:
     raw: dict[str, Any] = {
         "format": "celadon-catalog/1",
         "downloads": {"raw": {"files": {FILE: pin(CONTENT)}, "sources": [hub_source(FILE)]}},
-        "models": {"tiny": {"kind": "weights", "about": "a", "licence": "MIT", "download": "raw"}},
+        "models": {"tiny": {"kind": "weights", "about": "a", "license": "MIT", "download": "raw"}},
     }
     for path, value in change.items():
         at = raw
@@ -228,7 +228,7 @@ def test_a_bad_catalog_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, 
 def converted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Hub]:
     """Two models made from the same fetched file."""
     monkeypatch.setitem(CONVERTERS, "stand-in", "tests.models.store_parts")
-    entry = {"kind": "language model", "about": "a", "licence": "MIT", "download": "raw", "convert": "stand-in"}
+    entry = {"kind": "language model", "about": "a", "license": "MIT", "download": "raw", "convert": "stand-in"}
     models = {f"lm-{p}": {**entry, "precision": p, "size": 100, "recipe": 1} for p in ("fp32", "int8")}
     path = catalog(tmp_path / "catalog.json", {"raw.gguf": CONTENT}, [hub_source("raw.gguf")], models)
     with running(Hub({"raw.gguf": CONTENT})) as hub:

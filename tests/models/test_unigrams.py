@@ -153,7 +153,7 @@ def test_a_model_of_the_package_keeps_its_table(
     model: Path, corpus: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     write_manifest(model)
-    entry = {"kind": "language model", "about": "a", "licence": "MIT", "builtin": str(model)}
+    entry = {"kind": "language model", "about": "a", "license": "MIT", "builtin": str(model)}
     raw = {"format": "celadon-catalog/1", "models": {"ours": entry}}
     (tmp_path / "catalog.json").write_text(json.dumps(raw))
     monkeypatch.setenv("CELADON_CATALOG", str(tmp_path / "catalog.json"))

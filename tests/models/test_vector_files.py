@@ -150,6 +150,6 @@ class TestGlove:
     def test_the_catalog_pins_it(self) -> None:
         glove = load_catalog().get("glove")
         assert glove.kind == "word vectors"
-        assert glove.licence == "PDDL-1.0"
+        assert glove.license == "PDDL-1.0"
         assert glove.download is not None
         assert set(glove.download.files) == {"vectors.npy", "words.parquet"}

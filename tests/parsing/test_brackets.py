@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import gzip
+import lzma
 import zipfile
 from pathlib import Path
 
@@ -108,6 +110,23 @@ def test_file_folder_and_archive_give_the_same_trees(tmp_path: Path) -> None:
     assert [file.name for file in read] == ["a.mrg", "b/two.mrg"]
     assert read_treebank(archive) == read
     assert read_treebank(folder / "a.mrg") == read[:1]
+
+
+def test_compressed_files_and_trees_below_a_root(tmp_path: Path) -> None:
+    plain_file, rooted = tmp_path / "plain.mrg", "(ROOT\n  (S (NN a) (NN b)))\n\n(TOP (X (NN c)))\n(ROOT (NN d) (NN e))"
+    plain_file.write_text(rooted)
+    (trees,) = [file.trees for file in read_treebank(plain_file)]
+    assert list(map(str, trees)) == ["(S (NN a) (NN b))", "(X (NN c))", "(ROOT (NN d) (NN e))"]
+    for ending, pack in ((".xz", lzma.compress), (".gz", gzip.compress)):
+        packed = tmp_path / f"packed.ptb{ending}"
+        packed.write_bytes(pack(rooted.encode()))
+        assert [file.trees for file in read_treebank(packed)] == [trees]
+        packed.write_bytes(pack(rooted.encode())[:-9])
+        with pytest.raises(InputError, match=r"packed\.ptb.*cannot be unpacked"):
+            read_treebank(packed)
+    packed.write_bytes(b"(NN a)")
+    with pytest.raises(InputError, match=r"packed\.ptb"):
+        read_treebank(packed)
 
 
 def test_what_is_no_treebank_is_refused(tmp_path: Path) -> None:

@@ -16,9 +16,12 @@ from celadon.cli.train import gleu as command
 from celadon.core import CeladonError, Sample, UsageError
 from celadon.metrics.gleu import Gleu, GleuPlus
 from celadon.metrics.gleu_weights import FEATURES_OF
+from celadon.parsing.brackets import parse_trees
+from celadon.parsing.grammar_files import save_grammar
 from celadon.parsing.loading import forget, parser, share_parser
 from celadon.synth.token_corpus import number_sentences
 from celadon.train.gleu import PENALTIES, GleuRecipe, fit, make_examples
+from celadon.train.parser import ParserRecipe, estimate
 from tests.conftest import missing_part
 from tests.parsing.small_dependencies import Remembering, make_dependencies, share_parsers
 
@@ -158,6 +161,20 @@ def test_the_command_writes_weights_that_the_metric_takes(run: Callable[..., Pat
     assert of_paper["features"]["invalid"]["centre"] == written["features"]["invalid"]["centre"]
     scores = Gleu(weights=str(output), variant="paper").score(Batch([Sample("My sister found a new bridge.")]))
     assert np.isfinite(scores.values[0])
+
+
+def test_the_command_takes_another_grammar(run: Callable[..., Path], tmp_path: Path) -> None:
+    grammar = tmp_path / "one-tree"
+    grammar.mkdir()
+    tree = "(S (NP (DT the) (NN bridge)) (VP (VBD fell) (PP (IN into) (NP (DT the) (NN river)))) (. .))"
+    save_grammar(grammar, estimate(parse_trees(tree), ParserRecipe(1, 0, ())))
+    usual = json.loads(run("--variant", "paper").read_text())
+    other = json.loads(run("--variant", "paper", "--grammar", str(grammar)).read_text())
+    changed = [
+        name for name in usual["features"] if usual["features"][name]["centre"] != other["features"][name]["centre"]
+    ]
+    assert changed == ["logprob"]
+    assert other["made_by"].endswith(" --variant paper --grammar one-tree")
 
 
 def test_the_command_asks_the_rule_checker_where_it_is_told_to(run: Callable[..., Path]) -> None:

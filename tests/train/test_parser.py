@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import lzma
 import math
 import random
 from collections import Counter
@@ -19,8 +20,10 @@ from celadon.parsing import Failure
 from celadon.parsing.brackets import Tree, TreebankFile, parse_trees, read_treebank
 from celadon.parsing.chart_parser import ChartParse, ChartParser, chart_parser
 from celadon.parsing.grammar_files import load_grammar, save_grammar
+from celadon.parsing.lexicon import CountedLexicon
 from celadon.train.bracket_scores import compare_trees
 from celadon.train.parser import ParserRecipe, estimate, measure, part, prepared
+from celadon.train.penn_forms import read_tagged
 from celadon.train.tree_annotations import JOINING, ROOT, SPLITS
 from tests.parsing.small_grammars import need_compiler
 
@@ -144,6 +147,42 @@ def test_new_words_go_by_their_look(trees: list[Tree]) -> None:
     assert found.words[1] == (4, 9)
 
 
+TAGGED = [
+    [Tree("DT", (), "The"), Tree("NN", (), "zebra"), Tree("VBZ", (), "blorks"), Tree("XX", (), "hm")],
+    [Tree("NN", (), "zebra"), Tree("DT", (), "the"), Tree("IN", (), "zebra")],
+]
+
+
+def test_tagged_sentences_add_to_the_lexicon_alone(trees: list[Tree]) -> None:
+    recipe = ParserRecipe()
+    before, after = estimate(trees, recipe), estimate(trees, recipe, TAGGED)
+    assert after.states == before.states
+    np.testing.assert_array_equal(after.rules.binary, before.rules.binary)
+    np.testing.assert_array_equal(after.rules.arrays.score, before.rules.arrays.score)
+    old, new = before.lexicon, after.lexicon
+    assert isinstance(old, CountedLexicon)
+    assert isinstance(new, CountedLexicon)
+    labels = np.array([before.labels[tag] for tag in old.tags])
+    added = {
+        word: {
+            str(label): round(float(new.words.row(word, len(labels))[labels == label].sum()), 3)
+            for label in np.unique(labels)
+            if new.words.row(word, len(labels))[labels == label].any()
+        }
+        for word in ("zebra", "blorks", "hm")
+    }
+    assert added == {"zebra": {"NN": 2.0, "IN": 1.0}, "blorks": {"VBZ": 1.0}, "hm": {}}
+    # six occurrences more, of words with tags that the trees have
+    assert new.words.count.sum() == pytest.approx(old.words.count.sum() + 6)
+    # what is known of a word's finer tags stays as it was
+    for lexicon in (old, new):
+        row = lexicon.words.row("the", len(labels))
+        assert row[labels == "DT"].sum() == row.sum()
+    parsed = ChartParser(after).parse(["The zebra blorks a garden."])[0]
+    assert isinstance(parsed, ChartParse)
+    assert "(VBZ blorks)" in parsed.tree
+
+
 def evalb(gold: str, found: str) -> tuple[int, int, int]:
     """Matched, gold and found brackets, on NLTK's trees."""
     sets = []
@@ -229,6 +268,45 @@ def test_the_same_files_every_time(folder: Path, tmp_path: Path) -> None:
         assert (tmp_path / name).read_bytes() == (folder / name).read_bytes()
     with np.load(tmp_path / "grammar.npz") as new, np.load(folder / "grammar.npz") as old:
         assert all(np.array_equal(new[name], old[name]) for name in old.files)
+
+
+def test_a_compressed_treebank_is_dealt_out_by_documents(tmp_path: Path) -> None:
+    rng = random.Random(2)
+    documents = [[sentence(rng) for _ in range(6)] for _ in range(8)]
+    text = "\n\n".join(f"(ROOT {each[1:-1].strip()})" for document in documents for each in document)
+    (tmp_path / "all.ptb.xz").write_bytes(lzma.compress(text.encode()))
+    rows = [
+        {
+            "id": f"d{number}",
+            "text": " ".join(
+                word for each in document for tree in parse_trees(each) for word in tree.words() if word != "*-1"
+            ),
+        }
+        for number, document in enumerate(documents)
+    ]
+    table = tmp_path / "documents.jsonl"
+    table.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    conllu = tmp_path / "more.conllu"
+    conllu.write_text("1\tzebra\t_\t_\tNN\t_\t0\troot\t_\t_\n\n")
+    made = tmp_path / "grammar"
+    recipe = "--vertical 1 --horizontal 0 --every 4 --splits".split()
+    given = [str(tmp_path / "all.ptb.xz"), "--output", str(made), "--documents", str(table), "--tagged", str(conllu)]
+    assert run(*given, *recipe, "") == 0
+    card = (made / "card.md").read_text()
+    assert "--documents documents.jsonl --tagged more.conllu" in card
+    assert "tags of words: more.conllu" in card
+    # of each four documents one to choose by and one to measure on; the grammar is counted on all but the latter
+    assert "counted on: 36 trees; words with their tags on 1 further sentences" in card
+    assert "12 sentences" in card
+    parser = chart_parser(str(made))
+    after = estimate(
+        [tree for document in (0, 1, 2, 4, 5, 6) for each in documents[document]
+         for tree in map(prepared, parse_trees(each)) if tree is not None],
+        ParserRecipe(1, 0, ()),
+        list(read_tagged([str(conllu)])),
+    )  # fmt: skip
+    for words in (["The", "zebra", "sees", "a", "cat", "."], ["the", "dog", "eats", "the", "fish"]):
+        assert parser.parse_words(words) == ChartParser(after).parse_words(words)
 
 
 @pytest.mark.parametrize("damage", ["format", "truncated", "words", "range", "missing"])

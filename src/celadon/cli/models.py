@@ -40,8 +40,12 @@ def configure(command: argparse.ArgumentParser) -> None:
         parser.set_defaults(run=run)
         return parser
 
-    listing = action("list", list_models, "list every model: its kind, licence, size, and where it is")
+    listing = action("list", list_models, "list every model: its kind, license, size, and where it is")
     listing.add_argument("--json", action="store_true", help="print JSON")
+
+    licensing = action("licenses", licenses, "list what data come with the package, their licenses, and their sources")
+    licensing.add_argument("--json", action="store_true", help="print JSON")
+    licensing.add_argument("--markdown", action="store_true", help="print Markdown, as README has it")
 
     fetching = action("fetch", fetch, "fetch models into the cache, unless they are there and whole")
     fetching.add_argument("names", nargs="+", metavar="NAME", help="the model; celadon models list shows them")
@@ -69,7 +73,7 @@ def configure(command: argparse.ArgumentParser) -> None:
 
 def list_models(arguments: argparse.Namespace) -> int:
     """List all models."""
-    from celadon.models.store import home, known_models, size_text
+    from celadon.models.store import home, known_models, shipped_parts, size_text
     from celadon.text.layout import printable, table
 
     models = known_models()
@@ -80,14 +84,35 @@ def list_models(arguments: argparse.Namespace) -> int:
         [
             ", ".join((model.name, *model.aliases)),
             printable(model.kind),
-            printable(model.licence),
+            printable(model.license),
             model.where,
             "" if model.size is None else size_text(model.size),
         ]
         for model in models
     ]
-    print(table(["name", "kind", "licence", "where", "size"], rows, left=4))
+    print(table(["name", "kind", "license", "where", "size"], rows, left=4))
+    others = [[part.pattern, part.about, part.license] for part in shipped_parts() if not part.is_model]
+    print("\nOther data in the package:\n")
+    print(table(["files", "what", "license"], others, left=3))
     print(f"\ncache: {home()}")
+    return 0
+
+
+def licenses(arguments: argparse.Namespace) -> int:
+    """List the data that come with the package."""
+    from dataclasses import asdict
+
+    from celadon.models.store import license_expression, license_table, shipped_parts
+
+    if arguments.json:
+        parts = [asdict(part) for part in shipped_parts()]
+        print(json.dumps({"license": license_expression(), "parts": parts}, indent=2))
+    elif arguments.markdown:
+        print(license_table(), end="")
+    else:
+        for part in shipped_parts():
+            print(f"{part.pattern} ({part.about})\n  license: {part.license}\n  made from: {part.data}")
+        print(f"all together, with the code: {license_expression()}")
     return 0
 
 
@@ -116,7 +141,8 @@ def info(arguments: argparse.Namespace) -> int:
         "also called": ", ".join(model.aliases),
         "what": model.about,
         "kind": model.kind,
-        "licence": model.licence,
+        "license": model.license,
+        "trained on": model.data,
         "where": model.where + (f": {model.folder}" if model.folder else ""),
         "size": "" if model.size is None else size_text(model.size),
         "from": "; ".join(model.sources),
@@ -170,7 +196,8 @@ def _as_json(model: Known) -> dict[str, Any]:
         "aliases": list(model.aliases),
         "kind": model.kind,
         "about": model.about,
-        "licence": model.licence,
+        "license": model.license,
+        "data": model.data,
         "where": model.where,
         "folder": None if model.folder is None else str(model.folder),
         "size": model.size,

@@ -11,7 +11,7 @@ import dataclasses
 import math
 from abc import abstractmethod
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import ClassVar
 
 import numpy as np
@@ -42,7 +42,7 @@ from celadon.metrics.gleu_weights import (
 )
 from celadon.metrics.gruen.models import model_names
 from celadon.metrics.per_text import least, means
-from celadon.parsing.loading import CHART, DEPENDENCY, LINK, RULES, parser
+from celadon.parsing.loading import DEPENDENCY, LINK, RULES, chart_name, parser
 
 _READING = "above 0 where a sentence is rather real than words at random; 1 is the margin; for English (extra parse)"
 
@@ -60,9 +60,13 @@ class ParserMetric(Metric):
     ----------
     weights
         A file that ``celadon train gleu`` made; by default the weights that come with the package.
+    grammar
+        A grammar for the chart parser: a folder that ``celadon train parser`` made, or a plain-text grammar of the
+        Stanford parser; by default the one that comes with the package, which the package's weights are fitted to.
     """
 
     weights: str = ""
+    grammar: str = field(default="", kw_only=True)
 
     def __post_init__(self) -> None:
         self.used_weights()
@@ -100,13 +104,14 @@ class ParserMetric(Metric):
 
     def evidences(self, batch: Batch) -> list[GleuEvidence | None]:
         """Show why, for many texts at once."""
-        return explain(self.spec, batch, self.features(batch, recent=True), self.used_weights())
+        found = self.features(batch, recent=True)
+        return explain(self.spec, batch, found, self.used_weights(), chart_name(self.grammar))
 
     def details(self) -> Mapping[str, str]:
         from celadon.text.sentences import splitter_version
 
         facts = {"weights": self.used_weights().digest[:8], "sentences": splitter_version()}
-        for name in (CHART, DEPENDENCY, LINK):
+        for name in (chart_name(self.grammar), DEPENDENCY, LINK):
             facts |= parser(name).facts
         return facts
 
@@ -119,6 +124,8 @@ class Gleu(ParserMetric):
     ----------
     weights
         A file that ``celadon train gleu`` made, of the same variant; by default the weights that come with the package.
+    grammar
+        As for every :class:`ParserMetric`.
     variant
         ``structure``: the tree's log-probability is against that of a chain of tags, the dependency parser's certainty
         stands beside its fragments, and words left out count by their square root. ``paper``: log-probability,
@@ -146,7 +153,7 @@ class Gleu(ParserMetric):
 
     def features(self, batch: Batch, *, recent: bool = False) -> SentenceFeatures:
         """Return what the parsers tell."""
-        return parser_features(batch, recent)
+        return parser_features(batch, recent, chart_name(self.grammar))
 
 
 @dataclass(frozen=True)
@@ -157,6 +164,8 @@ class GleuPlus(ParserMetric):
     ----------
     weights
         A file that ``celadon train gleu --metric gleu_plus`` made; by default the weights that come with the package.
+    grammar
+        As for every :class:`ParserMetric`.
     rules
         Whether the matches of a rule checker count too (extra rules). Weights are trained with them or without.
     """
@@ -178,7 +187,8 @@ class GleuPlus(ParserMetric):
 
     def features(self, batch: Batch, *, recent: bool = False) -> SentenceFeatures:
         """Return what parsers, the language model and the words themselves tell, and the rules if asked for."""
-        return rule_features(batch, recent) if self.rules else all_features(batch, recent)
+        read = rule_features if self.rules else all_features
+        return read(batch, recent, chart_name(self.grammar))
 
     def details(self) -> Mapping[str, str]:
         return {**super().details(), **(parser(RULES).facts if self.rules else {})}

@@ -48,14 +48,16 @@ class GleuEvidence(Evidence):
     marks: tuple[Span, ...] = ()
 
 
-def explain(metric: str, batch: Batch, found: SentenceFeatures, weights: GleuWeights) -> list[GleuEvidence | None]:
+def explain(
+    metric: str, batch: Batch, found: SentenceFeatures, weights: GleuWeights, chart: str = CHART
+) -> list[GleuEvidence | None]:
     """Show why, for each text of a batch; None for one without a score."""
     added = weights.contributions(weights.normalised(found.columns))
     values = weights.scores(added)
     notes = [
         _note(float(value), {name: column[at] for name, column in added.items()}) for at, value in enumerate(values)
     ]
-    asked = (CHART, DEPENDENCY, LINK, *((RULES,) if "rules" in weights.terms else ()))
+    asked = (chart, DEPENDENCY, LINK, *((RULES,) if "rules" in weights.terms else ()))
     views = [batch.parses(name, recent=True) for name in asked]
     parsed = np.flatnonzero(~np.isin(views[0].owner, list(found.reasons)))
     shown: list[GleuEvidence | None] = []

@@ -69,24 +69,34 @@ class SentenceFeatures:
         return SentenceFeatures(self.owner[kept], self.starts[kept], self.ends[kept], columns, told)
 
 
-def parser_features(batch: Batch, recent: bool = False) -> SentenceFeatures:
-    """What the three parsers tell, once for a batch; ``recent`` as for :meth:`celadon.batch.Batch.parses`."""
-    return batch.view(("parser features", recent), lambda: _of_parsers(batch, recent))
+def parser_features(batch: Batch, recent: bool = False, chart: str = CHART) -> SentenceFeatures:
+    """Return what the three parsers tell, once for a batch.
+
+    Parameters
+    ----------
+    batch
+        The texts.
+    recent
+        As for :meth:`celadon.batch.Batch.parses`.
+    chart
+        The chart parser by name, :func:`celadon.parsing.loading.chart_name` where it has another grammar.
+    """
+    return batch.view(("parser features", recent, chart), lambda: _of_parsers(batch, recent, chart))
 
 
-def all_features(batch: Batch, recent: bool = False) -> SentenceFeatures:
-    """What parsers, models and a dictionary tell, once for a batch."""
-    return batch.view(("all features", recent), lambda: _of_all(batch, recent))
+def all_features(batch: Batch, recent: bool = False, chart: str = CHART) -> SentenceFeatures:
+    """Return what parsers, models and a dictionary tell, once for a batch."""
+    return batch.view(("all features", recent, chart), lambda: _of_all(batch, recent, chart))
 
 
-def rule_features(batch: Batch, recent: bool = False) -> SentenceFeatures:
-    """The same and what the rule checker tells, once for a batch."""
-    return batch.view(("rule features", recent), lambda: _with_rules(batch, recent))
+def rule_features(batch: Batch, recent: bool = False, chart: str = CHART) -> SentenceFeatures:
+    """Return the same and what the rule checker tells, once for a batch."""
+    return batch.view(("rule features", recent, chart), lambda: _with_rules(batch, recent, chart))
 
 
-def _of_parsers(batch: Batch, recent: bool) -> SentenceFeatures:
-    views = {name: batch.parses(name, recent=recent) for name in (CHART, DEPENDENCY, LINK)}
-    first = views[CHART]
+def _of_parsers(batch: Batch, recent: bool, chart_name: str) -> SentenceFeatures:
+    views = {name: batch.parses(name, recent=recent) for name in (chart_name, DEPENDENCY, LINK)}
+    first = views[chart_name]
     reasons = {**first.reasons, **_failures(views)}
     kept = np.flatnonzero(~np.isin(first.owner, list(reasons)))
     chart, dependency, link = ([view.results[at] for at in kept] for view in views.values())
@@ -121,8 +131,8 @@ def _failures(views: Mapping[str, Parses]) -> dict[int, str]:
     return found
 
 
-def _of_all(batch: Batch, recent: bool) -> SentenceFeatures:
-    parsed = parser_features(batch, recent)
+def _of_all(batch: Batch, recent: bool, chart: str) -> SentenceFeatures:
+    parsed = parser_features(batch, recent, chart)
     read, judged = batch.token_scores(LIKELIHOOD, recent=recent), batch.acceptability(ENCODER)
     slor = _found(parsed, Places(read.owner, read.starts, read.ends), (read.logprobs - read.unigrams) / read.lengths)
     acceptability = _found(parsed, Places(judged.owner, judged.starts, judged.ends), judged.values)
@@ -141,9 +151,9 @@ def _of_all(batch: Batch, recent: bool) -> SentenceFeatures:
     return SentenceFeatures(parsed.owner, parsed.starts, parsed.ends, columns, parsed.reasons).without(reasons)
 
 
-def _with_rules(batch: Batch, recent: bool) -> SentenceFeatures:
+def _with_rules(batch: Batch, recent: bool, chart: str) -> SentenceFeatures:
     checked = batch.parses(RULES, recent=recent)  # before the others, which take long, lest it be missing
-    known = all_features(batch, recent)
+    known = all_features(batch, recent, chart)
     shares = _column([np.nan if isinstance(each, Failure) else each.share for each in checked.results])
     columns = {**known.columns, "rules": _found(known, Places(checked.owner, checked.starts, checked.ends), shares)}
     reasons = _failures({RULES: checked})

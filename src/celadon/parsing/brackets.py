@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import gzip
+import lzma
 import re
 import zipfile
 from collections.abc import Iterator
@@ -14,6 +16,9 @@ TRACE = "-NONE-"
 """The tag of what stands in a tree but not in the sentence."""
 
 SUFFIX = ".mrg"
+
+_ROOTS = frozenset({"", "ROOT", "TOP"})
+"""Labels of a node that only stands around a tree."""
 
 _TOKEN = re.compile(r"[()]|[^\s()]+")
 # -NONE-, -LRB- and the like begin with the mark that function tags are joined by
@@ -115,8 +120,8 @@ def read_treebank(path: Path | str) -> list[TreebankFile]:
     Parameters
     ----------
     path
-        A file of trees; or a folder or a zip archive, of which all files are read whose names end in ``.mrg``, in the
-        order of their names.
+        A file of trees, plain or compressed with xz or gzip; or a folder or a zip archive, of which all files are read
+        whose names end in ``.mrg``, in the order of their names. A root that only stands around a tree is taken off.
 
     Raises
     ------
@@ -124,10 +129,14 @@ def read_treebank(path: Path | str) -> list[TreebankFile]:
         There is no such thing, it holds no trees, or the trees are damaged.
     """
     place = Path(path)
-    found = [TreebankFile(name, tuple(parse_trees(text, name))) for name, text in _texts(place)]
+    found = [TreebankFile(name, tuple(map(_without_root, parse_trees(text, name)))) for name, text in _texts(place)]
     if not any(file.trees for file in found):
         raise InputError(f"{place}: there are no trees in it")
     return found
+
+
+def _without_root(tree: Tree) -> Tree:
+    return tree.children[0] if tree.label in _ROOTS and len(tree.children) == 1 else tree
 
 
 def _texts(place: Path) -> Iterator[tuple[str, str]]:
@@ -140,12 +149,20 @@ def _texts(place: Path) -> Iterator[tuple[str, str]]:
                 for name in sorted(name for name in archive.namelist() if name.endswith(SUFFIX)):
                     yield name, _decoded(archive.read(name), f"{place}: {name}")
         else:
-            yield place.name, _decoded(place.read_bytes(), str(place))
+            yield place.name, _decoded(_unpacked(place), str(place))
     except OSError as error:
         raise InputError(f"{place}: cannot be read: {error.strerror or error}") from None
+    except (EOFError, lzma.LZMAError) as error:
+        raise InputError(f"{place}: cannot be unpacked: {error}") from None
     # RuntimeError: the archive asks for a password; NotImplementedError: for a way of packing that is not known
     except (zipfile.BadZipFile, RuntimeError) as error:
         raise InputError(f"{place}: cannot be read as an archive: {error}") from None
+
+
+def _unpacked(file: Path) -> bytes:
+    raw = file.read_bytes()
+    unpack = {".xz": lzma.decompress, ".gz": gzip.decompress}.get(file.suffix)
+    return unpack(raw) if unpack else raw
 
 
 def _decoded(raw: bytes, where: str) -> str:

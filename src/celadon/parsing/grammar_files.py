@@ -64,10 +64,11 @@ def _rule_arrays(name: str, rules: Rules) -> dict[str, npt.NDArray[Any]]:
 
 
 def _table_arrays(name: str, table: CountTable) -> dict[str, npt.NDArray[Any]]:
+    whole = bool((table.count == np.floor(table.count)).all())
     return {
         f"{name}_first": table.first.astype(np.int32),
         f"{name}_column": table.column.astype(np.int32),
-        f"{name}_count": table.count.astype(np.int32),
+        f"{name}_count": table.count.astype(np.int32 if whole else np.float32),
     }
 
 

@@ -21,6 +21,11 @@ RECENT = 20_000
 """How many sentences' parses are kept to explain scores."""
 
 
+def chart_name(grammar: str = "") -> str:
+    """Return the name of the chart parser with a grammar; with the built-in one where none is given."""
+    return f"{CHART_PREFIX}{grammar}" if grammar else CHART
+
+
 def open_parser(name: str) -> Parser[Any]:
     """Open a parser.
 

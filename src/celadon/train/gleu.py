@@ -29,6 +29,7 @@ from celadon.metrics.gleu_weights import (
     check_variant,
     normalised,
 )
+from celadon.parsing.loading import chart_name
 from celadon.synth.glue import glued_sentences
 from celadon.synth.sentence_damage import damage, damage_by
 from celadon.synth.token_corpus import TokenCorpus, number_sentences
@@ -52,7 +53,7 @@ BAD = frozenset({"fragments", "nulls", "unused", "disjuncts", "unknown", "repeat
 """Features of which more must not speak against a sentence, or for it, whatever the examples say: where their weight
 would, it is 0. Of invalid linkages the paper has no strong intuition."""
 
-_FEATURES: Mapping[str, Callable[[Batch], SentenceFeatures]] = {
+_FEATURES: Mapping[str, Callable[[Batch, bool, str], SentenceFeatures]] = {
     GLEU: parser_features,
     GLEU_PAPER: parser_features,
     GLEU_PLUS: all_features,
@@ -83,6 +84,8 @@ class GleuRecipe:
         Whether `gleu_plus` asks the rule checker too.
     variant
         The form of `gleu`: ``structure``, or ``paper`` for the four features of the paper.
+    grammar
+        The chart parser's grammar, as the option of the metric; by default the package's.
     """
 
     metric: str = GLEU
@@ -92,6 +95,7 @@ class GleuRecipe:
     seed: int = 0
     rules: bool = False
     variant: str = STRUCTURE
+    grammar: str = ""
 
     def __post_init__(self) -> None:
         if self.metric not in DAMAGED:
@@ -223,7 +227,7 @@ def _columns(
     left = iter(texts)
     done = 0
     while piece := list(islice(left, _AT_ONCE)):
-        found = read(Batch([Sample(text) for text in piece]))
+        found = read(Batch([Sample(text) for text in piece]), False, chart_name(recipe.grammar))
         # a text that falls into several sentences is no example of either kind
         single = np.bincount(found.owner, minlength=len(piece))[found.owner] == 1
         pieces.append({name: found.columns[name][single] for name in FEATURES_OF[recipe.kind]})

@@ -4,19 +4,20 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import numpy as np
 
-from celadon.core import InputError, UsageError
+from celadon.core import FloatArray, InputError, UsageError
 from celadon.parsing import Failure
 from celadon.parsing.brackets import TRACE, Tree, TreebankFile, base_label, parse_trees, plain
 from celadon.parsing.chart_parser import ChartParser
 from celadon.parsing.grammar import Grammar, Numbers, Rules
-from celadon.parsing.lexicon import RARE, CountedLexicon, CountTable, shapes, tag_shares
+from celadon.parsing.lexicon import LEANING, RARE, CountedLexicon, CountTable, shapes, tag_shares
 from celadon.train.bracket_scores import BracketScores, compare_trees
 from celadon.train.corpus import Advance
+from celadon.train.penn_forms import with_penn_words
 from celadon.train.tree_annotations import (
     GAP,
     JOINING,
@@ -104,8 +105,9 @@ def part(files: Sequence[TreebankFile], every: int) -> Parts:
 
 
 def prepared(tree: Tree) -> Tree | None:
-    """A tree without traces and function tags but those that splits go by; None where nothing is left."""
-    return plain(_marked(tree), frozenset({GAP, TIME}))
+    """A tree of Penn words without traces and function tags but those that splits go by; None where nothing is left."""
+    bare = plain(_marked(tree), frozenset({GAP, TIME}))
+    return None if bare is None else with_penn_words(bare)
 
 
 def _marked(tree: Tree) -> Tree:
@@ -124,7 +126,7 @@ def _is_empty(tree: Tree) -> bool:
     return all(leaf.label == TRACE for leaf in tree.leaves())
 
 
-def estimate(trees: Iterable[Tree], recipe: ParserRecipe) -> Grammar:
+def estimate(trees: Iterable[Tree], recipe: ParserRecipe, tagged: Sequence[Sequence[Tree]] = ()) -> Grammar:
     """Count a grammar on trees.
 
     Parameters
@@ -133,6 +135,9 @@ def estimate(trees: Iterable[Tree], recipe: ParserRecipe) -> Grammar:
         Trees as :func:`prepared` makes them.
     recipe
         What states tell.
+    tagged
+        Sentences without trees, as tags over words, that the lexicon is counted on too. Tags that the trees do not
+        have are left out.
     """
     annotation = Annotation(recipe.vertical, frozenset(recipe.splits))
     nodes = [annotation.annotate(tree) for tree in trees]
@@ -142,7 +147,7 @@ def estimate(trees: Iterable[Tree], recipe: ParserRecipe) -> Grammar:
     coarse = _coarse_names(nodes, names)
     coarse_numbers = {name: number for number, name in enumerate(sorted(set(coarse.values())))}
     projection = np.array([coarse_numbers[coarse[name]] for name in names], dtype=np.int32)
-    lexicon = _count_words(nodes, numbers)
+    lexicon = _count_words(nodes, numbers, tagged)
     return Grammar(
         tuple(names),
         tuple("" if name.startswith(JOINING) else coarse[name] for name in names),
@@ -183,29 +188,56 @@ def _rules(counts: Mapping[Production, int], numbers: Mapping[str, int], project
     return Rules(len(numbers), numbers[ROOT], columns[0], scores[0], columns[1], scores[1], projection)
 
 
-def _count_words(nodes: Sequence[Node], numbers: Mapping[str, int]) -> CountedLexicon:
+def _count_words(nodes: Sequence[Node], numbers: Mapping[str, int], tagged: Sequence[Sequence[Tree]]) -> CountedLexicon:
     sentences = [[node for node in tree.all_nodes() if not node.children] for tree in nodes]
     leaves = [leaf for sentence in sentences for leaf in sentence]
     bases = {leaf.state: leaf.base for leaf in leaves}
     tag_numbers = {state: number for number, state in enumerate(sorted(bases))}
     base_numbers = {base: number for number, base in enumerate(sorted(set(bases.values())))}
-    seen = Counter(leaf.word for leaf in leaves)
-    looks = Counter(
-        (look, base_numbers[leaf.base])
-        for sentence in sentences
+    # what is counted by the treebank's tags, trees or not: the tag, the word, whether it stands first
+    plain_leaves = [(leaf.base, leaf.word, at == 0) for sentence in sentences for at, leaf in enumerate(sentence)]
+    plain_leaves += [
+        (leaf.label, leaf.word, at == 0)
+        for sentence in tagged
         for at, leaf in enumerate(sentence)
-        if seen[leaf.word] <= RARE
-        for look in shapes(leaf.word, at == 0)
+        if leaf.label in base_numbers
+    ]
+    seen = Counter(word for _, word, _ in plain_leaves)
+    looks = Counter(
+        (look, base_numbers[base])
+        for base, word, first in plain_leaves
+        if seen[word] <= RARE
+        for look in shapes(word, first)
     )
-    return CountedLexicon(
+    counted = _table(Counter((leaf.word, tag_numbers[leaf.state]) for leaf in leaves))
+    lexicon = CountedLexicon(
         np.array([numbers[state] for state in tag_numbers], dtype=np.int32),
         np.array([base_numbers[bases[state]] for state in tag_numbers], dtype=np.int64),
-        _table(Counter((leaf.word, tag_numbers[leaf.state]) for leaf in leaves)),
+        counted,
         _table(looks),
+    )
+    if tagged:
+        more = Counter((word, base_numbers[base]) for base, word, _ in plain_leaves[len(leaves) :])
+        lexicon = replace(lexicon, words=_with_more(lexicon, more))
+    return lexicon
+
+
+def _with_more(lexicon: CountedLexicon, more: Mapping[tuple[str, int], int]) -> CountTable:
+    """The counts of words with further ones by the treebank's tags, shared out among the finer tags of each."""
+    width = len(lexicon.tags)
+    rows: dict[str, FloatArray] = {name: lexicon.words.row(name, width) for name in lexicon.words.names}
+    for (word, base), count in sorted(more.items()):
+        inside = lexicon.bases == base
+        known = np.where(inside, lexicon.words.row(word, width), 0.0)
+        shares = (known + np.where(inside, LEANING * lexicon.shares, 0.0)) / (known.sum() + LEANING)
+        rows[word] = rows.get(word, np.zeros(width)) + count * shares
+    # as they are kept in files, so that a grammar is the same before and after
+    return _table(
+        {(word, int(at)): float(np.float32(row[at])) for word, row in rows.items() for at in np.flatnonzero(row)}
     )
 
 
-def _table(counts: Mapping[tuple[str, int], int]) -> CountTable:
+def _table(counts: Mapping[tuple[str, int], float]) -> CountTable:
     entries = sorted(counts.items())
     names = sorted({name for name, _ in counts})
     rows = {name: row for row, name in enumerate(names)}

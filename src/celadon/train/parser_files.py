@@ -32,6 +32,8 @@ class TrainedParser:
         How the grammar does on the trees kept apart to the end.
     counted
         How many trees it was counted on.
+    tagged
+        On how many further sentences the lexicon was counted.
     """
 
     recipe: ParserRecipe
@@ -39,9 +41,15 @@ class TrainedParser:
     tried: tuple[tuple[ParserRecipe, BracketScores], ...]
     test: BracketScores
     counted: int
+    tagged: int = 0
 
 
-def train_parser(parts: Parts, recipes: Sequence[ParserRecipe], advance: Advance = lambda trees: None) -> TrainedParser:
+def train_parser(
+    parts: Parts,
+    recipes: Sequence[ParserRecipe],
+    advance: Advance = lambda trees: None,
+    tagged: Sequence[Sequence[Tree]] = (),
+) -> TrainedParser:
     """Take the recipe that does best on the trees to choose by, count it on those too, and measure it on the rest.
 
     Parameters
@@ -52,14 +60,17 @@ def train_parser(parts: Parts, recipes: Sequence[ParserRecipe], advance: Advance
         What to choose from.
     advance
         Told how many more sentences were parsed.
+    tagged
+        Sentences as tags over words, for the lexicon.
     """
     tried = []
     if len(recipes) > 1:
-        tried = [(recipe, measure(estimate(parts.train, recipe), parts.develop, advance)) for recipe in recipes]
+        tried = [(each, measure(estimate(parts.train, each, tagged), parts.develop, advance)) for each in recipes]
     chosen = max(tried, key=lambda each: each[1].f1)[0] if tried else recipes[0]
     counted: list[Tree] = [*parts.train, *parts.develop]
-    grammar = estimate(counted, chosen)
-    return TrainedParser(chosen, grammar, tuple(tried), measure(grammar, parts.test, advance), len(counted))
+    grammar = estimate(counted, chosen, tagged)
+    test = measure(grammar, parts.test, advance)
+    return TrainedParser(chosen, grammar, tuple(tried), test, len(counted), len(tagged))
 
 
 def write_parser(folder: Path, trained: TrainedParser, card: str) -> None:
@@ -81,9 +92,13 @@ def treebank_digest(path: Path) -> str:
     return total.hexdigest()
 
 
-def card(name: str, trained: TrainedParser, treebank: Path, about: str, command: str) -> str:
+def card(
+    name: str, trained: TrainedParser, treebank: Path, about: str, command: str, tagged: Sequence[Path] = ()
+) -> str:
     """What people should know of a grammar, in Markdown."""
     grammar = trained.grammar
+    more = "".join(f"\n- tags of words: {path.name} (sha256 {treebank_digest(path)})" for path in tagged)
+    sentences = f"; words with their tags on {trained.tagged:,} further sentences" if tagged else ""
     rules = f"{len(grammar.rules.binary):,} binary and {len(grammar.rules.unary):,} unary rules"
     return f"""# {name}
 
@@ -96,8 +111,8 @@ sentence without a tree is covered by fragments, at {FRAGMENT_PENALTY:g} each.
 
 {about or "Not stated."}
 
-- treebank: {treebank.name} (sha256 {treebank_digest(treebank)})
-- counted on: {trained.counted:,} trees
+- treebank: {treebank.name} (sha256 {treebank_digest(treebank)}){more}
+- counted on: {trained.counted:,} trees{sentences}
 
 ## Figures
 

@@ -23,6 +23,8 @@ example:
   celadon train gleu corpus.txt.xz --output mine.json
   celadon score new.jsonl --metric 'gleu[weights=mine.json]'
   celadon train gleu corpus.txt.xz --variant paper --output mine-paper.json
+  celadon train gleu corpus.txt.xz --grammar ./my-grammar --output mine.json
+  celadon score new.jsonl --metric 'gleu[weights=mine.json,grammar=./my-grammar]'
 """
 
 
@@ -50,6 +52,9 @@ def add_parser(kinds: Any) -> None:
         "--tokens", type=int, default=3_000_000, metavar="N", help="read the corpus so far (default: 3000000)"
     )
     command.add_argument("--seed", type=int, default=0, metavar="N", help="for all that is drawn (default: 0)")
+    command.add_argument(
+        "--grammar", default="", metavar="PATH", help="another grammar for the chart parser (default: the package's)"
+    )
     command.add_argument("--rules", action="store_true", help="for gleu_plus[rules=true]: ask the rule checker too")
     command.set_defaults(run=run)
 
@@ -88,5 +93,6 @@ def _command(arguments: argparse.Namespace) -> str:
     given = [*file_names(arguments.corpus), "--output", Path(arguments.output).name]
     given += given_options(arguments, ("metric", "length", "count", "held_out", "tokens", "seed"))
     given += given_options(arguments, ("variant",)) if arguments.variant != "structure" else []
+    given += ["--grammar", Path(arguments.grammar).name] if arguments.grammar else []
     given += ["--rules"] if arguments.rules else []
     return shlex.join(["celadon", "train", "gleu", *given])

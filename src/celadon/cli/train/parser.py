@@ -13,9 +13,14 @@ if TYPE_CHECKING:
     from celadon.train.parser import ParserRecipe
 
 _EPILOG = """\
-A treebank is a file of trees in Penn brackets, or a folder or zip archive of files that end in .mrg. Of each ten files
-one is kept apart to choose the recipe by, and one to measure the result on. Without --vertical, --horizontal and
---splits a few recipes are tried and the best one is taken.
+A treebank is a file of trees in Penn brackets (also .xz, .gz), or a folder or zip archive of files that end in .mrg. Of
+each ten files, or documents with --documents, one is kept apart to choose the recipe by, and one to measure the
+result on. Without --vertical, --horizontal and --splits a few recipes are tried and the best one is taken.
+
+examples:
+  celadon train parser treebank.zip --output my-grammar
+  celadon train parser gum.ptb.xz --documents gum.jsonl.xz --tagged ewt.conllu.xz --output my-grammar
+  celadon score new.jsonl --metric 'gleu[grammar=./my-grammar]'
 """
 
 
@@ -29,6 +34,12 @@ def add_parser(kinds: Any) -> None:
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     command.add_argument("treebank", metavar="TREEBANK", help="trees in Penn brackets: a file, a folder, a zip archive")
+    command.add_argument(
+        "--documents", metavar="TABLE", help="the documents of the trees, with columns id and text; they are kept whole"
+    )
+    command.add_argument(
+        "--tagged", nargs="+", default=[], metavar="FILE", help="CoNLL-U whose words and tags (XPOS) the lexicon learns"
+    )
     command.add_argument("--output", required=True, metavar="FOLDER", help="where the grammar is to be; a new folder")
     command.add_argument("--vertical", type=int, metavar="N", help="labels that a state tells, upwards (1 to 3)")
     command.add_argument("--horizontal", type=int, metavar="N", help="neighbours that a state tells (0 to 9)")
@@ -48,16 +59,23 @@ def run(arguments: argparse.Namespace) -> int:
     from celadon.train.model_folder import check_new_folder
     from celadon.train.parser import part
     from celadon.train.parser_files import card, figures, train_parser, write_parser
+    from celadon.train.penn_forms import read_tagged
+    from celadon.train.tree_documents import by_document
 
     folder, treebank = Path(arguments.output), Path(arguments.treebank)
     check_new_folder(folder)
     check_compiler()
     recipes = _recipes(arguments)
-    parts = part(read_treebank(treebank), arguments.every)
+    files = read_treebank(treebank)
+    parts = part(by_document(files, arguments.documents) if arguments.documents else files, arguments.every)
+    tagged = list(read_tagged(arguments.tagged))
     rounds = len(recipes) if len(recipes) > 1 else 0
     with bar("parsing", rounds * len(parts.develop) + len(parts.test), unit="sentence") as shown:
-        trained = train_parser(parts, recipes, shown.update)
-    write_parser(folder, trained, card(folder.name, trained, treebank, arguments.about, _command(arguments)))
+        trained = train_parser(parts, recipes, shown.update, tagged)
+    described = card(
+        folder.name, trained, treebank, arguments.about, _command(arguments), [Path(file) for file in arguments.tagged]
+    )
+    write_parser(folder, trained, described)
     print(printable(f"{folder}: {len(trained.grammar.states):,} states; {trained.recipe}"))
     print(figures(trained))
     return 0
@@ -82,6 +100,8 @@ def _recipes(arguments: argparse.Namespace) -> list[ParserRecipe]:
 def _command(arguments: argparse.Namespace) -> str:
     """The command that makes this grammar, with the treebank by its name alone."""
     given = [Path(arguments.treebank).name, "--output", Path(arguments.output).name]
+    given += ["--documents", Path(arguments.documents).name] if arguments.documents else []
+    given += ["--tagged", *(Path(file).name for file in arguments.tagged)] if arguments.tagged else []
     for name in ("vertical", "horizontal", "splits", "every"):
         if getattr(arguments, name) is not None:
             given += [f"--{name}", str(getattr(arguments, name))]

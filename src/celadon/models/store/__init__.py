@@ -7,6 +7,7 @@ from celadon.models.store.manifest import DamagedError, Manifest, read_manifest,
 from celadon.models.store.notices import size_text
 from celadon.models.store.places import home, is_offline, unigram_path
 from celadon.models.store.resolving import folder_of
+from celadon.models.store.shipped import ShippedPart, license_expression, license_table, shipped_parts
 
 __all__ = [
     "Catalog",
@@ -14,15 +15,19 @@ __all__ = [
     "Known",
     "Manifest",
     "Model",
+    "ShippedPart",
     "folder_of",
     "home",
     "import_model",
     "is_offline",
     "known_model",
     "known_models",
+    "license_expression",
+    "license_table",
     "load_catalog",
     "read_manifest",
     "remove_model",
+    "shipped_parts",
     "size_text",
     "unigram_path",
     "verify",

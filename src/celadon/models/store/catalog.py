@@ -23,7 +23,7 @@ WEIGHT_ENDINGS = (".safetensors", ".gguf", ".npy", ".onnx", ".json", ".txt", ".m
 # who converts fetched files; each has convert(file, into, precision, progress)
 CONVERTERS = {"smollm2": "celadon.models.smollm2"}
 PRECISIONS = ("fp32", "int8")
-_OF_THE_PACKAGE = Path(__file__).parent.parent / "catalog.json"
+OF_THE_PACKAGE = Path(__file__).parent.parent / "catalog.json"
 _SHA256 = re.compile(r"[0-9a-f]{64}")
 _COMMIT = re.compile(r"[0-9a-f]{40}")
 
@@ -86,8 +86,8 @@ class Model:
     ----------
     name, aliases
         The names it is asked for by.
-    kind, about, licence
-        What it is, for a person.
+    kind, about, license, data
+        What it is, for a person: its license as an SPDX expression, and what it was trained on.
     size
         The bytes it takes in the cache, as near as is known; None for what comes with the package.
     builtin
@@ -103,7 +103,8 @@ class Model:
     aliases: tuple[str, ...]
     kind: str
     about: str
-    licence: str
+    license: str
+    data: str
     size: int | None
     builtin: Path | None
     download: Download | None
@@ -142,13 +143,13 @@ class Catalog:
 def load_catalog() -> Catalog:
     """Read the package's catalog and the one that ``CELADON_CATALOG`` names."""
     extra = os.environ.get("CELADON_CATALOG")
-    return _catalog(_read(_OF_THE_PACKAGE), _read(Path(extra))) if extra else _of_the_package()
+    return _catalog(_read(OF_THE_PACKAGE), _read(Path(extra))) if extra else _of_the_package()
 
 
 @cache
 def _of_the_package() -> Catalog:
     # every batch asks for it, and it stays as it is while the program runs
-    return _catalog(_read(_OF_THE_PACKAGE), {})
+    return _catalog(_read(OF_THE_PACKAGE), {})
 
 
 def _catalog(given: Mapping[str, Any], more: Mapping[str, Any]) -> Catalog:
@@ -241,7 +242,9 @@ def _model(name: str, entry: Mapping[str, Any], downloads: Mapping[str, Download
         aliases=tuple(check_name(alias) for alias in entry.get("aliases", ())),
         kind=entry["kind"],
         about=entry["about"],
-        licence=entry["licence"],
+        # the field's name in catalogs of one's own that were written for 0.1
+        license=entry["licence"] if "licence" in entry else entry["license"],
+        data=entry.get("data", ""),
         size=entry["size"] if convert else fetched.size if fetched else None,
         # an absolute folder in a catalog of one's own stays as it is
         builtin=None if builtin is None else Path(__file__).parents[2] / "weights" / builtin,

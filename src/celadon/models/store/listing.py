@@ -27,7 +27,7 @@ class Known:
 
     Attributes
     ----------
-    name, aliases, kind, about, licence
+    name, aliases, kind, about, license, data
         As in the catalog.
     where
         ``builtin``, ``in cache``, ``in cache (imported)``, ``not fetched``, ``not in this installation``.
@@ -45,10 +45,11 @@ class Known:
 
     name: str
     kind: str
-    licence: str
+    license: str
     where: str
     aliases: tuple[str, ...] = ()
     about: str = ""
+    data: str = ""
     folder: Path | None = None
     size: int | None = None
     files: Mapping[str, Pin] = field(default_factory=dict)
@@ -110,7 +111,8 @@ def _cataloged(model: Model) -> Known:
         aliases=model.aliases,
         kind=model.kind,
         about=model.about,
-        licence=model.licence,
+        license=model.license,
+        data=model.data,
         where=here if found else absent,
         folder=folder if found else None,
         size=sum(pin.size for pin in files.values()) if found else model.size,
