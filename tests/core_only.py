@@ -6,7 +6,6 @@ Modules of every other installed distribution cannot be imported in it, as after
 from __future__ import annotations
 
 import json
-import subprocess
 import sys
 from collections.abc import Sequence
 from importlib.metadata import distribution, packages_distributions
@@ -14,6 +13,8 @@ from typing import NamedTuple
 
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
+
+from tests import processes
 
 PROGRAM = """
 import contextlib, io, json, sys
@@ -83,7 +84,7 @@ def blocked_modules() -> list[str]:
 def run_commands(commands: Sequence[Sequence[str]], folder: str) -> list[Result]:
     """Run commands of celadon one after another in such an interpreter, in a folder."""
     given = json.dumps({"blocked": blocked_modules(), "commands": commands})
-    done = subprocess.run(
+    done = processes.run(
         [sys.executable, "-c", PROGRAM], input=given, cwd=folder, capture_output=True, text=True, check=False
     )
     assert done.returncode == 0, done.stderr

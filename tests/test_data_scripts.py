@@ -19,6 +19,7 @@ from typing import Any
 import pytest
 
 from celadon.io.judgements import load
+from tests import processes
 from tests.conftest import ROOT
 
 SCRIPTS = ROOT / "benchmarks" / "data"
@@ -36,7 +37,7 @@ def script(name: str) -> ModuleType:
 
 def run(name: str, *arguments: str | Path) -> subprocess.CompletedProcess[str]:
     line = [sys.executable, str(SCRIPTS / f"{name}.py"), *map(str, arguments)]
-    return subprocess.run(line, capture_output=True, text=True, check=False)
+    return processes.run(line, capture_output=True, text=True, check=False)
 
 
 class TestCorpora:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-import subprocess
 import sys
 import zipfile
 from email import message_from_bytes
@@ -26,6 +25,7 @@ from celadon.models.store.shipped import (
     shipped_files,
     shipped_parts,
 )
+from tests import processes
 
 ROOT = Path(__file__).resolve().parent.parent
 RESTRICTED = re.compile(r"NC|GPL|non-commercial|Penn|Brown", re.IGNORECASE)
@@ -113,7 +113,7 @@ def test_readme_has_the_same_table() -> None:
 
 def models(*arguments: str) -> str:
     command = [sys.executable, "-m", "celadon", "models", *arguments]
-    return subprocess.run(command, check=True, capture_output=True, text=True).stdout
+    return processes.run(command, check=True, capture_output=True, text=True).stdout
 
 
 def test_the_command_names_the_license_of_every_part() -> None:

@@ -83,7 +83,7 @@ def test_install_asks_before_apt_get(tmp_path: Path, options: list[str], answer:
     ours, theirs = pty.openpty()
     try:
         os.write(ours, f"{answer}\n".encode())
-        done = subprocess.run(
+        done = processes.run(
             [sys.executable, "-c", script],
             stdin=theirs,
             capture_output=True,

@@ -375,7 +375,7 @@ def test_a_progress_bar_appears_on_a_terminal(tmp_path: Path) -> None:
     os.close(screen)
     reader.start()
     process.communicate(timeout=120)
-    reader.join()
+    reader.join(timeout=10)
     os.close(terminal)
     assert b" rows]" in shown
 
