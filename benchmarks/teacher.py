@@ -1,10 +1,11 @@
-"""How good a judge of sentences the teacher is, beside the encoder that learns from it: nothing is chosen by it.
+"""How good judges of sentences encoders are, and a teacher that one may learn from: nothing is chosen by it.
 
-    python benchmarks/teacher.py teacher.safetensors --cola COLA_FOLDER --data JUDGEMENTS_FOLDER [--encoder FOLDER]
-        [--sets A,B]
+    python benchmarks/teacher.py [teacher.safetensors] --cola COLA_FOLDER --data JUDGEMENTS_FOLDER
+        [--encoders builtin,FOLDER] [--sets A,B]
 
-Needs `celadon install train` and `celadon models fetch smollm2`. The area under the curve on CoLA's dev set, Spearman
-with ratings (by default of GUG's dev part and Sulem); the texts of these are judged whole, not sentence by sentence.
+A teacher needs `celadon install train` and `celadon models fetch smollm2`. The area under the curve on CoLA's dev set,
+Spearman with ratings (by default of GUG's dev part and Sulem); the texts of these are judged whole, not sentence by
+sentence.
 """
 
 from __future__ import annotations
@@ -34,20 +35,24 @@ def cola(path: Path) -> tuple[list[str], FloatArray]:
     return [row[3] for row in rows], np.array([float(row[1]) for row in rows])
 
 
+def encoder_judge(name: str) -> Judge:
+    """An encoder's acceptability."""
+    encoder = open_sentence_encoder(name)
+    return lambda texts: encoder.encode(list(texts)).acceptability
+
+
 def main() -> None:
     """Ask both."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("teacher", type=Path)
+    parser.add_argument("teacher", type=Path, nargs="?")
     parser.add_argument("--cola", required=True, type=Path)
     parser.add_argument("--data", required=True, type=Path)
-    parser.add_argument("--encoder", default="builtin")
+    parser.add_argument("--encoders", default="builtin", help="names or folders, with commas between")
     parser.add_argument("--sets", default=SETS)
     arguments = parser.parse_args()
-    encoder = open_sentence_encoder(arguments.encoder)
-    judges: dict[str, Judge] = {
-        "teacher": open_teacher(arguments.teacher).judge,
-        "encoder": lambda texts: encoder.encode(list(texts)).acceptability,
-    }
+    judges: dict[str, Judge] = {name: encoder_judge(name) for name in arguments.encoders.split(",")}
+    if arguments.teacher:
+        judges["teacher"] = open_teacher(arguments.teacher).judge
     sentences, labels = cola(arguments.cola / "in_domain_dev.tsv")
     rated = {name: read(arguments.data, name) for name in arguments.sets.split(",")}
     texts = {"CoLA dev": sentences} | {name: [each.text for each in of.samples] for name, of in rated.items()}
@@ -60,8 +65,9 @@ def main() -> None:
                 f"{each} {what} {spearman(said[name, each], rating).value:.3f}" for what, rating in of.ratings.items()
             ]
         print(f"{name}: {', '.join(told)}", flush=True)
-    alike = [f"{each} {spearman(said['teacher', each], said['encoder', each]).value:.3f}" for each in texts]
-    print(f"the encoder with the teacher, Spearman: {', '.join(alike)}")
+    for name in arguments.encoders.split(",") if arguments.teacher else ():
+        alike = [f"{each} {spearman(said['teacher', each], said[name, each]).value:.3f}" for each in texts]
+        print(f"{name} with the teacher, Spearman: {', '.join(alike)}")
 
 
 if __name__ == "__main__":
