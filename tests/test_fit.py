@@ -362,7 +362,7 @@ class TestReproduce:
             scored = scoring.score_set(rated, choice, ScoreStore(tmp_path), lambda what: None)
             np.testing.assert_allclose(scored.scores[NAME], expected(rows), atol=1e-10)
             assert len(made) == 7
-        assert len(list(tmp_path.rglob("*.parquet"))) == 14
+        assert len(list(tmp_path.rglob("*.npz"))) == 14
 
 
 CELADON = [sys.executable, "-m", "celadon"]

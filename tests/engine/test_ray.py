@@ -101,7 +101,7 @@ def test_a_driver_killed_takes_its_workers_along_and_another_engine_goes_on(
         assert b"ReadPieces->MapBatches(PieceScorer)" in command_line(workers[0])
         kill(driver.pid)
     # what else Ray has started goes by itself, in a minute
-    wait_until(lambda: not any(map(is_alive, workers)), seconds=10)
+    wait_until(lambda: not any(map(is_alive, workers)), seconds=30)
     before = whole(out)
     assert len(before) < len(ROWS) / 40
     run_of(source, out)

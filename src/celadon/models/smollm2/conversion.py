@@ -36,9 +36,9 @@ SmolLM2-135M-Instruct by Hugging Face (Apache-2.0), from weights of four bits (G
 """
 _COMPUTED = {
     Precision.FP32: "float32; the same log-probabilities as transformers",
-    Precision.INT8: "int8: weights scaled per output, activations per token, and in each token the numbers that are "
-    "always large made smaller where the weights can make up for it; sums are in integers, so no score depends on the "
-    "batch",
+    Precision.INT8: "int8: weights scaled per output, activations per token in two bytes each, and in each token the "
+    "numbers that are always large made smaller where the weights can make up for it; sums are in integers, so no "
+    "score depends on the batch",
 }
 
 
