@@ -1,9 +1,9 @@
 """The trained encoder as an ONNX graph that the core install runs (needs onnx to be made, nothing to be read).
 
 In int8 the weights are stored as bytes with a scale per output and turned into float32 when the graph is loaded; all
-products are in float32. Rounding activations to bytes as well would take two thirds of the time where the processor
-multiplies bytes, but then the last bit of a sum, which differs between processors and runtimes, decides which level a
-number is rounded to, and scores come out up to 0.04 apart. In float32 they agree to five digits.
+products are in float32. Rounding activations to bytes as well would be faster where the processor multiplies bytes, but
+then the last bit of a sum, which differs between processors and runtimes, decides which level a number is rounded to,
+and scores differ in the second decimal. In float32 they agree to five digits.
 """
 
 from __future__ import annotations

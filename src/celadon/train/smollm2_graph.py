@@ -6,7 +6,7 @@ inputs ``ids`` and ``where`` and the output ``logprobs`` (see :mod:`celadon.mode
 
 In int8 every row of activations (a token) has a scale of its own, so that no token's score depends on the others of the
 batch; products are summed in integers, which is exact. What rounding to 8 bits took is rounded to 8 bits and multiplied
-as well: with 8 bits alone the last bit of a sum, in which processors and runtimes differ, moves scores by up to 0.1.
+as well: with 8 bits alone the last bit of a sum, in which processors and runtimes differ, moves scores visibly.
 Activations are unsigned with 128 for zero, for which processors have the fastest instructions.
 """
 
