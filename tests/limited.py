@@ -7,7 +7,6 @@ is not everywhere, and leaves the latter. Any Python 3 can run this, before anyt
 """
 
 import contextlib
-import ctypes
 import os
 import signal
 import subprocess
@@ -17,7 +16,9 @@ import time
 TIMED_OUT = 124
 # seconds in which a command that was asked to end may clean up
 GRACE = 10.0
-_SUBREAPER = 36  # PR_SET_CHILD_SUBREAPER: orphans of the command become our children
+# in the environment of all that the command starts. A subreaper would find orphans too, but Ray's workers end only when
+# their new parent is init
+MARK = "CELADON_LIMITED"
 
 
 def main(arguments):
@@ -26,15 +27,15 @@ def main(arguments):
         sys.stderr.write("usage: limited.py SECONDS COMMAND ...\n")
         return 2
     limit, command = float(arguments[0]), arguments[1:]
-    if sys.platform == "linux":
-        ctypes.CDLL(None).prctl(_SUBREAPER, 1, 0, 0, 0)
+    mark = f"{os.getpid()}-{time.time_ns()}"
+    environment = dict(os.environ, **{MARK: mark})
     # only noted here, so that no moment is the wrong one
     requests = []
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, lambda number, frame: requests.append(number))
     try:
         # preexec_fn: there is one thread, and process_group is new in 3.11; such a group cannot read the terminal
-        started = subprocess.Popen(command, stdin=subprocess.DEVNULL, preexec_fn=os.setpgrp)  # noqa: PLW1509
+        started = subprocess.Popen(command, env=environment, stdin=subprocess.DEVNULL, preexec_fn=os.setpgrp)  # noqa: PLW1509
     except OSError as error:
         sys.stderr.write(f"limited: {command[0]}: {error.strerror}\n")
         return 127
@@ -48,7 +49,7 @@ def main(arguments):
     elif code is None:
         sys.stderr.write(f"limited: ended after {limit:g} s, the limit: {' '.join(command)}\n")
         code = TIMED_OUT
-    _end_all(started, requests[0] if requests else signal.SIGTERM)
+    _end_all(started, requests[0] if requests else signal.SIGTERM, mark)
     # as a shell gives it: a signal is 128 and its number
     return code if code >= 0 else 128 - code
 
@@ -58,8 +59,8 @@ def _signal_group(group, number):
         os.killpg(group, number)
 
 
-def _end_all(started, request):
-    """End the group, politely if it is still at work, and all that is left below this process."""
+def _end_all(started, request, mark):
+    """End the group, politely if it is still at work, and all that is left of what the command started."""
     if started.poll() is None:
         _signal_group(started.pid, request)
         with contextlib.suppress(subprocess.TimeoutExpired):
@@ -68,25 +69,19 @@ def _end_all(started, request):
     with contextlib.suppress(subprocess.TimeoutExpired):
         started.wait(timeout=GRACE)
     deadline = time.monotonic() + GRACE
-    # the children of one that is killed become ours, so this is done until there are none
-    while sys.platform == "linux" and time.monotonic() < deadline and (left := _children()):
-        for child in left:
+    while sys.platform == "linux" and time.monotonic() < deadline and (left := _marked(mark)):
+        for process in left:
             with contextlib.suppress(ProcessLookupError, PermissionError):
-                os.kill(child, signal.SIGKILL)
-            with contextlib.suppress(ChildProcessError):
-                os.waitpid(child, os.WNOHANG)
+                os.kill(process, signal.SIGKILL)
         time.sleep(0.01)
 
 
-def _children():
-    """Processes whose parent is this one."""
-    found = []
+def _marked(mark):
+    """Processes that have the mark in their environment; that of a dead one is empty."""
+    wanted, found = f"{MARK}={mark}".encode(), []
     for name in os.listdir("/proc"):  # noqa: PTH208
-        with contextlib.suppress(OSError, IndexError, ValueError):
-            with open(f"/proc/{int(name)}/stat", encoding="utf-8", errors="replace") as file:  # noqa: PTH123
-                # the name, in parentheses, may hold anything
-                parent = int(file.read().rpartition(")")[2].split()[1])
-            if parent == os.getpid():
+        with contextlib.suppress(OSError, ValueError), open(f"/proc/{int(name)}/environ", "rb") as file:  # noqa: PTH123
+            if wanted in file.read().split(b"\0"):
                 found.append(int(name))
     return found
 

@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 
 from tests.conftest import ROOT, missing_part
+from tests.engine.run_parts import is_alive
 from tests.limited import TIMED_OUT
 from tests.processes import LIMIT, run
 
@@ -37,14 +38,6 @@ def make_pytest(*cases: str, limit: int = 200, **settings: str) -> subprocess.Co
         stderr=subprocess.STDOUT,
         text=True,
     )
-
-
-def is_running(process: int) -> bool:
-    try:
-        os.kill(process, 0)
-    except ProcessLookupError:
-        return False
-    return True
 
 
 def wait_for(path: Path) -> str:
@@ -87,7 +80,7 @@ def test_no_process_is_left_behind(tmp_path: Path) -> None:
     noted = tmp_path / "process"
     done = make_pytest("leaves_a_process", CELADON_LEFT_PROCESS=str(noted))
     assert done.returncode == 0, done.stdout
-    assert not is_running(int(noted.read_text()))
+    assert not is_alive(int(noted.read_text()))
 
 
 @pytest.mark.parametrize(
@@ -102,7 +95,7 @@ def test_a_command_that_ignores_requests_to_end_is_killed(tmp_path: Path) -> Non
     noted = tmp_path / "process"
     done = run([*LIMITED, "2", "sh", "-c", f"trap '' TERM; echo $$ > {noted}; while true; do sleep 1; done"])
     assert done.returncode == TIMED_OUT
-    assert not is_running(int(noted.read_text()))
+    assert not is_alive(int(noted.read_text()))
 
 
 def test_a_request_to_end_is_passed_on(tmp_path: Path) -> None:
@@ -113,7 +106,7 @@ def test_a_request_to_end_is_passed_on(tmp_path: Path) -> None:
     started.send_signal(signal.SIGTERM)
     assert started.wait(timeout=LIMIT) == 128 + signal.SIGTERM
     assert cleaned.read_text() == "yes\n"
-    assert not is_running(process)
+    assert not is_alive(process)
 
 
 def test_what_is_no_command_is_told(tmp_path: Path) -> None:
