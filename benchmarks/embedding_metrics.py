@@ -35,11 +35,11 @@ from typing import Any
 import numpy as np
 from movers import memory, word_pairs
 
-from celadon.batch import Batch
 from celadon.core import Sample, SetRelativeMetric
 from celadon.metrics.registry import load
+from celadon.models.encoders.token_encoder import forget_token_encoders
 from celadon.models.store import folder_of
-from celadon.models.token_encoder import forget_token_encoders
+from celadon.scoring.batch import Batch
 
 LEAST_GAIN = 3.0
 Pairs = list[tuple[str, str]]

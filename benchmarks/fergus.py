@@ -19,16 +19,22 @@ from pathlib import Path
 
 import numpy as np
 
-from celadon.api import score
 from celadon.core import Tree
-from celadon.models.loading import language_model
+from celadon.models.language.loading import language_model
 from celadon.realize.fergus import Realizer
 from celadon.realize.lattice import Sentence
 from celadon.realize.lp_chooser import Beam
 from celadon.realize.model_files import open_realizer
 from celadon.realize.rescoring import rescore
+from celadon.scoring.api import score
 from celadon.synth.token_text import capitalised, text_of
-from celadon.train.fergus_trees import TreebankTree, arrange_derivation, held_out_names, part_trees, read_derivations
+from celadon.train.realizer.fergus_trees import (
+    TreebankTree,
+    arrange_derivation,
+    held_out_names,
+    part_trees,
+    read_derivations,
+)
 
 METRICS = (
     "simple_string_accuracy",

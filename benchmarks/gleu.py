@@ -21,7 +21,6 @@ import numpy as np
 from judgement_sets import Rated, read
 from parse_cache import CachedParser
 
-from celadon.batch import Batch
 from celadon.core import FloatArray, Sample
 from celadon.meta.correlation import pearson, spearman
 from celadon.metrics.gleu import Gleu, GleuPlus
@@ -34,13 +33,14 @@ from celadon.parsing.chart_parser import BUILTIN, chart_parser
 from celadon.parsing.dependency_parser import NAME, dependency_parser
 from celadon.parsing.link_grammar import LinkGrammar
 from celadon.parsing.loading import CHART, DEPENDENCY, LINK, share_parser
+from celadon.scoring.batch import Batch
 from celadon.synth.free_grammar import grammar_sentences
 from celadon.synth.glue import glued_sentences
 from celadon.synth.tag_templates import template_sentences
 from celadon.synth.token_corpus import TokenCorpus, read_token_corpus
 from celadon.synth.token_text import MadeText
 from celadon.synth.word_choice import part_of_speech_words, supertag_words
-from celadon.train.gleu import fit
+from celadon.train.combinations.gleu import fit
 
 LENGTH, COUNT, FRESH, SEED = 24, 1_000, 150, 1
 SIZES = (1, 2, 3, 4, 6, 8, 24)

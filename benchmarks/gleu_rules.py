@@ -16,15 +16,15 @@ import numpy as np
 from judgement_sets import read
 from parse_cache import CachedParser
 
-from celadon.batch import Batch
 from celadon.core import FloatArray, Sample
 from celadon.meta.correlation import pearson, spearman
 from celadon.metrics.gleu import GleuPlus
 from celadon.parsing.loading import NAMES, RULES, open_parser, share_parser
 from celadon.parsing.rule_checker import RuleCheck
+from celadon.scoring.batch import Batch
 from celadon.synth.glue import glued_sentences
 from celadon.text.sentences import split_sentences
-from celadon.train.gleu import CORPUS_TOKENS, DAMAGED, GleuRecipe, read_some
+from celadon.train.combinations.gleu import CORPUS_TOKENS, DAMAGED, GleuRecipe, read_some
 
 RECIPE = GleuRecipe("gleu_plus", seed=1)
 SIZES = (1, 2, 4, 8, 24)

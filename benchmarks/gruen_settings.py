@@ -20,17 +20,17 @@ from scipy.stats import spearmanr
 from sklearn.linear_model import LogisticRegression
 from tqdm import tqdm
 
-from celadon.batch import Batch
-from celadon.batch.order import TEMPERATURE
 from celadon.core import FloatArray, Sample
 from celadon.metrics.gruen.grammaticality import sentence_grammar
 from celadon.metrics.gruen.gruen import Gruen
 from celadon.metrics.gruen.settings import OTHER_SCALE, SCALES, WEIGHTS
 from celadon.metrics.per_text import means
+from celadon.scoring.batch import Batch
+from celadon.scoring.batch.order import TEMPERATURE
 from celadon.synth.sentence_damage import damage
 from celadon.text.sentences import split_sentences
+from celadon.train.combinations.celadon_documents import Document, make_documents
 from celadon.train.corpus import Corpus
-from celadon.train.reading_documents import Document, make_documents
 
 SENTENCES, ORDERED, DAMAGED = 2_000, 150, 1_500
 SHARES = (0.0, 0.2, 0.4, 0.5, 0.6, 0.8, 1.0)

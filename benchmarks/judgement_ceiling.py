@@ -20,11 +20,11 @@ from sklearn.linear_model import RidgeCV
 from sklearn.model_selection import GroupKFold
 from sklearn.preprocessing import StandardScaler
 
-from celadon.batch import Batch
 from celadon.core import FloatArray, IntArray
 from celadon.meta.correlation import spearman
 from celadon.metrics.per_text import least, means
 from celadon.metrics.reading.features import ReadingModels, reading_features
+from celadon.scoring.batch import Batch
 
 FOLDS, TREES = 10, 200
 # so that neither hundreds of meanings nor thousands of words drown the features

@@ -21,9 +21,9 @@ import numpy as np
 from scipy.stats import spearmanr
 
 from celadon.io.judgements import chaganty2018
-from celadon.models.loading import open_language_model
-from celadon.models.onnx_lm import OnnxLanguageModel
-from celadon.models.smollm2 import convert
+from celadon.models.language.loading import open_language_model
+from celadon.models.language.onnx_lm import OnnxLanguageModel
+from celadon.models.language.smollm2 import convert
 from celadon.models.store import folder_of, load_catalog
 from celadon.models.store.places import download_place
 from celadon.text.sentences import split_sentences

@@ -23,9 +23,9 @@ from pathlib import Path
 import numpy as np
 from judgement_sets import rows_of
 
-from celadon.batch import Batch
 from celadon.core import FloatArray, Sample
 from celadon.metrics.meteor import Meteor
+from celadon.scoring.batch import Batch
 from celadon.text.meteor_words import meteor_words
 
 MODES = {"no": ("exact stem", "1.0 0.6"), "yes": ("exact stem synonym", "1.0 0.6 0.8")}

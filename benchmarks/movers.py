@@ -25,11 +25,11 @@ from pathlib import Path
 import numpy as np
 from memory import peak_memory
 
-from celadon.batch import Batch
 from celadon.core import Sample
 from celadon.metrics.registry import load
-from celadon.models.word_mover import STOP_WORDS
-from celadon.models.word_vectors import word_vectors
+from celadon.models.words.word_mover import STOP_WORDS
+from celadon.models.words.word_vectors import word_vectors
+from celadon.scoring.batch import Batch
 
 FREQUENT = 20_000
 LEAST_GAIN = 5.0

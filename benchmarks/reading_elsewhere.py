@@ -14,14 +14,14 @@ from pathlib import Path
 import numpy as np
 
 import celadon
-from celadon.batch import Batch
 from celadon.core import FloatArray, Sample
 from celadon.meta.correlation import spearman
 from celadon.metrics.gruen.redundancy import redundancies
 from celadon.metrics.reading.weights import ASPECTS
+from celadon.scoring.batch import Batch
 from celadon.synth.document_damage import damaged_document
+from celadon.train.combinations.celadon_documents import articles_apart, make_documents, paragraphs_of
 from celadon.train.corpus import Corpus
-from celadon.train.reading_documents import articles_apart, make_documents, paragraphs_of
 
 SEED, PARAGRAPHS = 7, 400
 

@@ -34,8 +34,8 @@ from tqdm import tqdm
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
 
-from tests.engine.ray_nodes import Nodes, several_nodes  # noqa: E402
-from tests.engine.run_parts import children_of, hashes, is_alive, kill, started  # noqa: E402
+from tests.runs.ray_nodes import Nodes, several_nodes  # noqa: E402
+from tests.runs.run_parts import children_of, hashes, is_alive, kill, started  # noqa: E402
 
 DATA = Path(os.environ.get("CELADON_DATA", ROOT.parent / "shared" / "data"))
 STRING_METRICS = "simple_string_accuracy,generation_string_accuracy"

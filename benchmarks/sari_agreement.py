@@ -17,9 +17,9 @@ from typing import Any
 import numpy as np
 from judgement_sets import rows_of
 
-from celadon.batch import Batch
 from celadon.core import Sample
 from celadon.metrics.sari import Sari, _split
+from celadon.scoring.batch import Batch
 
 
 def load(path: Path) -> Any:

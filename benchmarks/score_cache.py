@@ -22,10 +22,10 @@ from celadon.io import Fields, Reader
 
 _RUN = """
 import json, sys, time
-from celadon.engine.local import Job, run
-from celadon.engine.cache.score_cache import CacheSettings
+from celadon.runs.local import Job, run
+from celadon.scoring.cache.score_cache import CacheSettings
 from celadon.metrics.registry import load
-from celadon.api import score
+from celadon.scoring.api import score
 spec, path, cache, output = sys.argv[1:]
 load(spec).signature
 score(["A text that loads the models."], metrics=[spec])

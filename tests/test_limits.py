@@ -14,9 +14,9 @@ from pathlib import Path
 import pytest
 
 from tests.conftest import ROOT, missing_part
-from tests.engine.run_parts import is_alive
 from tests.limited import TIMED_OUT
 from tests.processes import LIMIT, run
+from tests.runs.run_parts import is_alive
 
 LIMITED = [sys.executable, str(ROOT / "tests" / "limited.py")]
 linux = pytest.mark.skipif(sys.platform != "linux", reason="only Linux gives orphans to a process of one's choice")

@@ -15,8 +15,8 @@ from tests.conftest import builtin_is_there, missing_part
 pytest_plugins = ["pytester"]
 
 GOOD = "The cat sat on the mat."
-INSTALLED = any(point.value == "celadon.pytest_plugin" for point in entry_points(group="pytest11"))
-PLUGIN = [] if INSTALLED else ["-p", "celadon.pytest_plugin"]
+INSTALLED = any(point.value == "celadon.testing.pytest_plugin" for point in entry_points(group="pytest11"))
+PLUGIN = [] if INSTALLED else ["-p", "celadon.testing.pytest_plugin"]
 
 
 def message(text: str, **limits: object) -> str:
@@ -79,6 +79,7 @@ def test_in_a_run_of_pytest(pytester: pytest.Pytester) -> None:
 
 
 def test_loading_it_costs_nothing() -> None:
-    said = "import sys, celadon.pytest_plugin as p; print([m for m in sys.modules if m in ('numpy', 'celadon.core')])"
+    heavy = "[name for name in sys.modules if name in ('numpy', 'celadon.core')]"
+    said = f"import sys, celadon.testing.pytest_plugin as plugin; print({heavy})"
     done = subprocess.run([sys.executable, "-c", said], capture_output=True, text=True, check=True, timeout=60)
     assert done.stdout.strip() == "[]"

@@ -11,11 +11,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import ClassVar
 
-from celadon.batch import Batch
 from celadon.core import Components, Metric, MetricInfo, MetricScores, Need
 from celadon.metrics.lcs_overlap import RougeL
 from celadon.metrics.standardized import StandardizedSum
 from celadon.metrics.translation import Chrf
+from celadon.scoring.batch import Batch
 
 
 @dataclass(frozen=True)

@@ -9,18 +9,18 @@ __version__ = "0.1.0"
 __all__ = ["Metric", "MetricScores", "Sample", "Scores", "Tree", "__version__", "load", "score"]
 
 if TYPE_CHECKING:
-    from celadon.api import load, score
     from celadon.core import Metric, MetricScores, Sample, Tree
-    from celadon.scores import Scores
+    from celadon.scoring.api import load, score
+    from celadon.scoring.scores import Scores
 
 _HOMES = {
     "Metric": "celadon.core",
     "MetricScores": "celadon.core",
     "Sample": "celadon.core",
-    "Scores": "celadon.scores",
+    "Scores": "celadon.scoring.scores",
     "Tree": "celadon.core",
-    "load": "celadon.api",
-    "score": "celadon.api",
+    "load": "celadon.scoring.api",
+    "score": "celadon.scoring.api",
 }
 
 

@@ -18,7 +18,7 @@ import numpy as np
 import numpy.typing as npt
 
 if TYPE_CHECKING:
-    from celadon.batch import Batch
+    from celadon.scoring.batch import Batch
 
 FloatArray: TypeAlias = npt.NDArray[np.float64]
 IntArray: TypeAlias = npt.NDArray[np.int64]
@@ -289,7 +289,7 @@ class Metric(ABC):
         dict
             ``{name: corpus score, "scores": one per text, "signature": ...}``; a null score is None.
         """
-        from celadon.api import score
+        from celadon.scoring.api import score
 
         return score(predictions, references=references, sources=sources, metrics=[self]).as_evaluate(self.spec)
 

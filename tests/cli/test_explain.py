@@ -10,13 +10,13 @@ from pathlib import Path
 
 import pytest
 
-from celadon.batch import Batch
 from celadon.cli import main
 from celadon.core import Metric, Sample
 from celadon.metrics.aspects import AspectEvidence, SentenceEvidence
 from celadon.metrics.gruen.focus import GruenFocus
 from celadon.metrics.likelihood_evidence import LikelihoodEvidence
 from celadon.metrics.registry import load
+from celadon.scoring.batch import Batch
 from tests import processes
 from tests.cli.test_score import CELADON, celadon
 from tests.conftest import builtin_is_there, missing_part

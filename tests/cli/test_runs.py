@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from tests.cli.test_score import celadon
-from tests.engine.run_parts import make_rows, write_rows
+from tests.runs.run_parts import make_rows, write_rows
 
 
 @pytest.fixture(scope="module")

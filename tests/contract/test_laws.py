@@ -13,9 +13,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from celadon.batch import Batch
 from celadon.core import Direction, Metric, MetricScores, Need, Sample, SetRelativeMetric, Tree, option_text
 from celadon.metrics.registry import load, names
+from celadon.scoring.batch import Batch
 from celadon.text.words import words
 from tests.conftest import builtin_is_there, missing_part
 
@@ -110,7 +110,7 @@ MASKED = "hf:bert-base-cased"
 @pytest.fixture(scope="session")
 def masked_model(tmp_path_factory: pytest.TempPathFactory) -> Any:
     """A small masked model with random weights."""
-    from celadon.models.transformers_lm import TransformersLanguageModel
+    from celadon.models.language.transformers_lm import TransformersLanguageModel
     from tests.models.tiny_checkpoints import make_checkpoints
 
     return TransformersLanguageModel.open(make_checkpoints(tmp_path_factory.mktemp("checkpoints"))["bert"], threads=1)
@@ -135,7 +135,7 @@ def _models(request: pytest.FixtureRequest, name: str) -> None:
     if name.partition(".")[0] in NEED_BUILTIN and not builtin_is_there():
         missing_part("the builtin language model", "train it, or check out its weights")
     if name == "pll":
-        from celadon.models.loading import share_language_model
+        from celadon.models.language.loading import share_language_model
 
         share_language_model(MASKED, request.getfixturevalue("masked_model"))
     if name in NEED_PARSERS:

@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from celadon.batch import Batch
 from celadon.core import InputError, MetricScores, Sample, SetRelativeMetric, UsageError
 from celadon.metrics.registry import load
+from celadon.scoring.batch import Batch
 from tests.conftest import builtin_is_there, missing_part
 
 TEXTS = [
@@ -145,7 +145,7 @@ class TestBuiltin:
 
     def test_by_the_definition(self) -> None:
         """Greedy matching written out, token by token."""
-        from celadon.models.token_encoder import token_encoder
+        from celadon.models.encoders.token_encoder import token_encoder
 
         encoder = token_encoder("builtin")
         text, reference = TEXTS[0], REFERENCES[0]

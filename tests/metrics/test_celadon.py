@@ -12,11 +12,11 @@ import pytest
 from scipy.special import expit
 
 import celadon
-from celadon.batch import Batch
 from celadon.core import InputError, Sample, UsageError
 from celadon.metrics.reading.judgement import judge
 from celadon.metrics.reading.weights import ASPECTS, FEATURES, Standing, read_weights, weights_of
 from celadon.metrics.registry import load
+from celadon.scoring.batch import Batch
 from tests.conftest import builtin_is_there, missing_part
 
 if not builtin_is_there():

@@ -14,12 +14,12 @@ from typing import Any
 import numpy as np
 import pytest
 
-from celadon.batch import Batch
 from celadon.core import Direction, InputError, Need, Sample, UsageError
 from celadon.io.combination_file import Combination, Feature, read_combination, write_combination
 from celadon.metrics import combined
 from celadon.metrics.combined import Combined, predict
 from celadon.metrics.registry import load
+from celadon.scoring.batch import Batch
 
 SAMPLES = [
     Sample("The cat sat on the mat.", ("The cat sat on a mat.", "A cat was sitting there."), extra={"length": 6}),

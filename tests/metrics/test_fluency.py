@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from celadon.metrics.reading.fluency import CAP, PASSAGE, fluency
-from celadon.models.language_model import TokenScores
+from celadon.models.language.language_model import TokenScores
 
 gains = st.lists(st.floats(-20, 20), min_size=1, max_size=40)
 

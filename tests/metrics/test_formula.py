@@ -11,12 +11,12 @@ from typing import Any
 import numpy as np
 import pytest
 
-from celadon.batch import Batch
 from celadon.core import InputError, Need, Sample, UsageError
 from celadon.io.formula_file import read_formula
 from celadon.meta.regression import fit
 from celadon.metrics.formula import Formula
 from celadon.metrics.registry import load
+from celadon.scoring.batch import Batch
 
 SAMPLES = [
     Sample("The cat sat on the mat.", ("The cat sat on a mat.", "A cat was sitting there.")),

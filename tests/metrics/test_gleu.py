@@ -13,7 +13,6 @@ import numpy as np
 import pytest
 from lxml import html as lxml_html
 
-from celadon.batch import Batch
 from celadon.cli import main
 from celadon.core import CeladonError, InputError, Metric, MetricScores, Sample, UsageError
 from celadon.metrics import gleu_weights
@@ -27,9 +26,10 @@ from celadon.parsing.brackets import parse_trees
 from celadon.parsing.chart_parser import chart_parser
 from celadon.parsing.grammar_files import save_grammar
 from celadon.parsing.loading import _opened, forget, open_parser, parser, share_parser
+from celadon.scoring.batch import Batch
 from celadon.text.penn_words import penn_words
-from celadon.train.gleu import BAD, GOOD
-from celadon.train.parser import ParserRecipe, estimate
+from celadon.train.combinations.gleu import BAD, GOOD
+from celadon.train.parsers.parser import ParserRecipe, estimate
 from tests.conftest import missing_part
 from tests.contract.test_laws import check_shape, same
 from tests.parsing.small_dependencies import Remembering, make_dependencies, share_parsers

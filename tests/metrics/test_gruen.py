@@ -8,8 +8,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from celadon.batch import Batch
-from celadon.batch.order import REACH, TEMPERATURE
 from celadon.core import Metric, Sample, UsageError
 from celadon.metrics.gruen import settings
 from celadon.metrics.gruen.coherence import GruenCoherence
@@ -17,8 +15,10 @@ from celadon.metrics.gruen.grammaticality import GruenGrammaticality
 from celadon.metrics.gruen.gruen import Gruen
 from celadon.metrics.gruen.redundancy import GruenRedundancy
 from celadon.metrics.gruen.settings import OTHER_SCALE, WEIGHTS, Tier
-from celadon.models.encoder import open_sentence_encoder
-from celadon.models.loading import open_language_model
+from celadon.models.encoders.encoder import open_sentence_encoder
+from celadon.models.language.loading import open_language_model
+from celadon.scoring.batch import Batch
+from celadon.scoring.batch.order import REACH, TEMPERATURE
 from tests.conftest import missing_part
 from tests.tiny_encoder import make_encoder
 from tests.tiny_models import make_bigrams

@@ -10,10 +10,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from celadon.batch import Batch
 from celadon.core import Direction, MetricScores, Sample, UsageError
 from celadon.metrics.gruen.focus import WEAK, FocusEvidence, GruenFocus, transitions
-from celadon.models.word_vectors import FORMAT
+from celadon.models.words.word_vectors import FORMAT
+from celadon.scoring.batch import Batch
 from tests.conftest import ROOT, missing_part
 
 # two topics at right angles, and a word half-way

@@ -7,7 +7,6 @@ import math
 import numpy as np
 import pytest
 
-from celadon.batch import NO_WORDS, Batch
 from celadon.core import Sample, UsageError
 from celadon.metrics.gruen import redundancy
 from celadon.metrics.gruen.redundancy import (
@@ -17,6 +16,7 @@ from celadon.metrics.gruen.redundancy import (
     RedundancyThresholds,
     redundancies,
 )
+from celadon.scoring.batch import NO_WORDS, Batch
 
 MONKEY = "The monkey took a bunch of bananas on the desk."
 TABLE_10 = [

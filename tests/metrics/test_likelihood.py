@@ -10,11 +10,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from celadon.batch import Batch
 from celadon.core import InputError, Sample, UsageError
 from celadon.metrics.registry import load
-from celadon.models import loading
-from celadon.models.language_model import LanguageModel, TokenScores
+from celadon.models.language import loading
+from celadon.models.language.language_model import LanguageModel, TokenScores
+from celadon.scoring.batch import Batch
 from tests.tiny_models import Bigrams, make_bigrams
 
 # a text, and the pieces of each of its sentences

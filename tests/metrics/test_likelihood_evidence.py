@@ -7,10 +7,10 @@ from itertools import pairwise
 
 import pytest
 
-from celadon.batch import Batch
 from celadon.core import Sample
 from celadon.metrics.likelihood_evidence import END, LABELS, LEVELS, LikelihoodEvidence, level
 from celadon.metrics.registry import load
+from celadon.scoring.batch import Batch
 from tests.tiny_models import BEGIN, Bigrams, make_bigrams, number
 from tests.tiny_models import END as END_MARK
 

@@ -11,13 +11,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from celadon.batch import Batch
 from celadon.core import MetricScores, MissingExtraError, Sample, UsageError
 from celadon.metrics import meteor as module
 from celadon.metrics.meteor import WEIGHTS, Meteor, PairScore, function_words
 from celadon.metrics.meteor_alignment import EXACT, STEM, SYNONYM, Candidates, Match, align, candidates
-from celadon.models import wordnet
-from celadon.models.wordnet import are_synonyms, load_wordnet, wordnet_version
+from celadon.models.words import wordnet
+from celadon.models.words.wordnet import are_synonyms, load_wordnet, wordnet_version
+from celadon.scoring.batch import Batch
 from celadon.text.meteor_words import located_meteor_words, meteor_words
 from celadon.text.stems import english_stem
 from tests.conftest import missing_part

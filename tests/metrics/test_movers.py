@@ -14,11 +14,11 @@ from scipy.optimize import linprog
 from scipy.spatial.distance import cdist
 
 import celadon
-from celadon.batch import Batch
 from celadon.core import InputError, Metric, MetricScores, Sample, SetRelativeMetric, UsageError
 from celadon.metrics.movers import Wmd, WmdOfSet
 from celadon.metrics.registry import load
-from celadon.models.word_mover import STOP_WORDS
+from celadon.models.words.word_mover import STOP_WORDS
+from celadon.scoring.batch import Batch
 from celadon.text.inverse_frequency import DocumentCounts
 from celadon.text.transport import Bags, least_cost, mover_distances, nearest_distances, relaxed_cost
 from celadon.text.windows import stretches, window_count
@@ -211,7 +211,7 @@ class TestDefinitions:
         assert whole == scores(f"wmd[vectors={vectors}]", (text, reference)).parts["distance"][0] != found
 
     def test_builtin_vectors_against_pot(self) -> None:
-        from celadon.models.word_vectors import word_vectors
+        from celadon.models.words.word_vectors import word_vectors
         from celadon.text.transport import _network_simplex
 
         _network_simplex()  # loads POT without torch

@@ -15,10 +15,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from celadon.batch import Batch
 from celadon.core import Sample, UsageError
 from celadon.metrics.registry import load
-from celadon.models.word_mover import STOP_WORDS
+from celadon.models.words.word_mover import STOP_WORDS
+from celadon.scoring.batch import Batch
 from tests.conftest import builtin_is_there, missing_part
 
 TEXTS = [

@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 from rouge_score import rouge_scorer
 
 from celadon import Sample, score
-from celadon.batch import Batch
 from celadon.io.judgements import load as load_judgements
 from celadon.metrics.registry import load
+from celadon.scoring.batch import Batch
 from tests.text.test_subsequences import plain_weighted
 
 TYPES = ["rouge1", "rouge2", "rouge3", "rouge4", "rougeL", "rougeLsum"]

@@ -7,9 +7,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from celadon.batch import Batch
 from celadon.core import Sample, UsageError
 from celadon.metrics.registry import load
+from celadon.scoring.batch import Batch
 from tests.models.tiny_checkpoints import make_checkpoints, network, torch
 
 SENTENCES = ["The council approved the bridge.", "Unbelievably, nobody had read the report!"]

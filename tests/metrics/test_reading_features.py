@@ -8,10 +8,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from celadon.batch import Batch
 from celadon.core import Sample
 from celadon.metrics.reading.features import ALIKE, RELATED, Features, ReadingModels, reading_features
-from celadon.models.encoder import open_sentence_encoder
+from celadon.models.encoders.encoder import open_sentence_encoder
+from celadon.scoring.batch import Batch
 from tests.conftest import missing_part
 from tests.tiny_encoder import make_encoder
 from tests.tiny_models import make_bigrams

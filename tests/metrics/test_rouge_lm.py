@@ -15,7 +15,7 @@ import celadon
 from celadon import Sample
 from celadon.core import UsageError
 from celadon.metrics.registry import load
-from celadon.models import loading
+from celadon.models.language import loading
 from tests.tiny_models import WORDS, Bigrams, make_bigrams
 
 PLAIN = [word for word in WORDS if not word.startswith("##") and word != "un"]

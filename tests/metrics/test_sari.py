@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from celadon.batch import Batch
 from celadon.core import MetricScores, Sample, UsageError
 from celadon.metrics.sari import ORDERS, Sari
+from celadon.scoring.batch import Batch
 
 SOURCE = "About 95 species are currently accepted ."
 REFERENCES = (

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from celadon import Sample, load, score
-from celadon.batch import Batch
+from celadon.scoring.batch import Batch
 from celadon.text import alignment
 
 texts = st.lists(st.sampled_from("a b c d e f".split()), min_size=1, max_size=12).map(" ".join)

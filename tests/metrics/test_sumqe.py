@@ -11,7 +11,6 @@ from typing import Any
 import numpy as np
 import pytest
 
-from celadon.batch import Batch
 from celadon.cli import main
 from celadon.core import InputError, Sample
 from celadon.io.quality_file import FORMAT, read_quality, write_quality
@@ -19,6 +18,7 @@ from celadon.metrics import sumqe
 from celadon.metrics.quality_features import NAMED, quality_features
 from celadon.metrics.reading.features import ReadingModels, reading_features
 from celadon.metrics.sumqe import QUESTIONS, Sumqe
+from celadon.scoring.batch import Batch
 from tests import processes
 from tests.conftest import builtin_is_there, missing_part
 
@@ -117,7 +117,7 @@ class TestBuiltin:
         content = json.loads(PACKAGED.read_text(encoding="utf-8"))
         assert tuple(content["heads"]) == Sumqe.info.parts == QUESTIONS
         assert "CC BY-SA" in content["about"]
-        assert content["made_by"].startswith("celadon train quality ")
+        assert content["made_by"].startswith("celadon train sumqe ")
         assert {figure["rating"] for figure in content["held_out"]} == set(QUESTIONS)
 
     def test_what_cannot_be_read_has_a_reason(self) -> None:
@@ -208,7 +208,7 @@ class TestFiles:
     @pytest.mark.parametrize(
         ("change", "message"),
         [
-            ({"format": "other"}, "celadon train quality writes it"),
+            ({"format": "other"}, "celadon train sumqe writes it"),
             ({"name": " "}, "name must be a text"),
             ({"models": {"encoder": "builtin"}}, "likelihood and encoder"),
             ({"trained_on": [{"name": "x"}]}, "name and sha256"),

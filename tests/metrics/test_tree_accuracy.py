@@ -11,11 +11,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from celadon import Sample, Tree, load, score
-from celadon.batch import Batch
 from celadon.core import InputError, UsageError
 from celadon.metrics.tree_evidence import ROOTS, TreeEvidence
 from celadon.parsing import Failure, Reason, loading
 from celadon.parsing.dependency_parser import DependencyParse
+from celadon.scoring.batch import Batch
 from celadon.text import alignment
 from tests.text import slow_treelets
 from tests.text.test_treelets import trees

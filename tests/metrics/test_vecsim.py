@@ -8,10 +8,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from celadon.batch import Batch
 from celadon.core import InputError, Sample, UsageError
 from celadon.metrics.registry import load
-from celadon.models.word_vectors import word_vectors
+from celadon.models.words.word_vectors import word_vectors
+from celadon.scoring.batch import Batch
 from tests.conftest import builtin_is_there, missing_part
 
 TEXTS = ("The boat was on the river. A judge spoke.", "Nobody in the court heard the music of the guitar.")
@@ -33,7 +33,7 @@ def value(spec: str, text: str, *references: str) -> float:
 
 class TestBuiltin:
     def test_the_cosine_of_the_means_of_sentences(self) -> None:
-        from celadon.models.encoder import sentence_encoder
+        from celadon.models.encoders.encoder import sentence_encoder
 
         encoder = sentence_encoder()
         first = encoder.encode(["The boat was on the river.", "A judge spoke."]).meaning.astype(float).mean(axis=0)
@@ -113,7 +113,7 @@ class TestTransformers:
         return np.asarray(mean / np.linalg.norm(mean))
 
     def test_means_of_the_last_layer(self, folder: Path) -> None:
-        from celadon.models.mean_pooled import mean_pooled_encoder
+        from celadon.models.encoders.mean_pooled import mean_pooled_encoder
 
         encoder = mean_pooled_encoder(f"hf:{folder}")
         sentences = ["A judge spoke.", "The council approved the bridge.", "A judge spoke."]

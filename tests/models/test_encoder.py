@@ -13,10 +13,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from celadon.core import CeladonError, InputError, MissingPartError, UsageError
-from celadon.models import encoder as encoders
-from celadon.models.encoder import Encoded, SentenceEncoder, order_logits, sentence_encoder
-from celadon.models.onnx_encoder import OnnxEncoder
-from celadon.models.windows import plan_windows
+from celadon.models.encoders import encoder as encoders
+from celadon.models.encoders.encoder import Encoded, SentenceEncoder, order_logits, sentence_encoder
+from celadon.models.encoders.onnx_encoder import OnnxEncoder
+from celadon.models.networks.windows import plan_windows
 from tests.conftest import missing_part
 from tests.tiny_encoder import CLS, SEP, VOCABULARY, make_encoder, tiny_network
 
@@ -94,7 +94,7 @@ def test_order_is_that_of_the_network(exact: OnnxEncoder) -> None:
     np.testing.assert_allclose(ours, expected, atol=1e-5)
     assert ours[0] == -ours[1] != 0
     assert ours[3] == 0
-    from celadon.train.encoder_network import Heads
+    from celadon.train.encoders.encoder_network import Heads
 
     heads = [Heads(*(torch.from_numpy(np.asarray(part)[None]) for part in parts_of(encoded, row))) for row in (0, 1)]
     np.testing.assert_allclose(network.order_logits(*heads).detach().numpy(), ours[:1], atol=1e-5)

@@ -14,10 +14,10 @@ import numpy as np
 import pytest
 
 from celadon.core import InputError, MissingExtraError
-from celadon.models.ngram_lm import open_ngram
-from celadon.train.kneser_ney import train_ngrams
-from celadon.train.ngram_files import TrainedNgrams, write_model
-from celadon.train.vocabulary import marks_of, train_tokenizer
+from celadon.models.language.ngram_lm import open_ngram
+from celadon.train.language_models.kneser_ney import train_ngrams
+from celadon.train.language_models.ngram_files import TrainedNgrams, write_model
+from celadon.train.language_models.vocabulary import marks_of, train_tokenizer
 from tests.kenlm_part import require_kenlm
 
 ARPA = """\\data\\

@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 
 from celadon.core import InputError, UsageError
-from celadon.models.onnx_lm import OnnxLanguageModel
-from celadon.models.windows import plan_windows
+from celadon.models.language.onnx_lm import OnnxLanguageModel
+from celadon.models.networks.windows import plan_windows
 from tests.models.tiny_lstm import BEGIN, END, UNKNOWN, VOCABULARY, TinyLstm, make_lstm
 
 TEXTS = [

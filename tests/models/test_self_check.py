@@ -14,10 +14,10 @@ import pytest
 
 import celadon
 from celadon.core import CeladonError, InputError
-from celadon.models.onnx_encoder import OnnxEncoder
-from celadon.models.onnx_lm import OnnxLanguageModel
-from celadon.models.onnx_tokens import OnnxTokenEncoder
-from celadon.models.self_check import CHECK_FILE, signed_name
+from celadon.models.encoders.onnx_encoder import OnnxEncoder
+from celadon.models.encoders.onnx_tokens import OnnxTokenEncoder
+from celadon.models.language.onnx_lm import OnnxLanguageModel
+from celadon.models.networks.self_check import CHECK_FILE, signed_name
 
 WEIGHTS = Path(celadon.__file__).parent / "weights"
 TEXTS = ["The cat sat on the mat.", "A dog.", "He is a citizen of France and likes to read in the evening."]

@@ -11,16 +11,16 @@ import numpy as np
 import pytest
 
 from celadon.core import InputError, UsageError
-from celadon.models.onnx_lm import OnnxLanguageModel
-from celadon.models.quantisation import quantise_rows
-from celadon.models.smollm2 import convert
-from celadon.models.smollm2.filling import shape_of
-from celadon.models.smollm2.gguf import read_gguf
-from celadon.models.smollm2.layout import SMOLLM2, Precision
-from celadon.models.smollm2.smoothing import no_smoothing, pack_smoothing, smoothing_size, unpack_smoothing
-from celadon.models.smollm2.vocabulary import build_tokenizer
-from celadon.train.smollm2_graph import build_graph
-from celadon.train.smollm2_smoothing import activation_sizes, find_smoothing
+from celadon.models.language.onnx_lm import OnnxLanguageModel
+from celadon.models.language.smollm2 import convert
+from celadon.models.language.smollm2.filling import shape_of
+from celadon.models.language.smollm2.gguf import read_gguf
+from celadon.models.language.smollm2.layout import SMOLLM2, Precision
+from celadon.models.language.smollm2.smoothing import no_smoothing, pack_smoothing, smoothing_size, unpack_smoothing
+from celadon.models.language.smollm2.vocabulary import build_tokenizer
+from celadon.models.networks.quantization import quantise_rows
+from celadon.train.language_models.smollm2_graph import build_graph
+from celadon.train.language_models.smollm2_smoothing import activation_sizes, find_smoothing
 from tests.models import tiny_llama
 from tests.models.tiny_llama import CORPUS, SHAPE, converted
 
@@ -233,14 +233,14 @@ def test_no_two_neighbouring_weights_can_overflow_sixteen_bits() -> None:
 
 @pytest.mark.parametrize("precision", list(Precision))
 def test_the_shipped_graph_is_what_the_builder_makes(precision: Precision) -> None:
-    from celadon.models import smollm2
+    from celadon.models.language import smollm2
 
     shipped = Path(smollm2.__file__).with_name(f"{precision}.onnx").read_bytes()
     assert onnx.load_from_string(shipped) == onnx.load_from_string(build_graph(SMOLLM2, precision))
 
 
 def test_the_shipped_unigrams_are_probabilities() -> None:
-    from celadon.models import smollm2
+    from celadon.models.language import smollm2
 
     table = np.load(Path(smollm2.__file__).with_name("unigrams.npy"), allow_pickle=False)
     assert table.shape == (SMOLLM2.vocabulary,)

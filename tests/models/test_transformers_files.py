@@ -13,9 +13,9 @@ import numpy as np
 import pytest
 
 from celadon.core import CeladonError, InputError, MissingPartError, UsageError
+from celadon.models.language.transformers_lm import TransformersLanguageModel
+from celadon.models.networks.transformers_network import Network, Row
 from celadon.models.store.places import unigram_path
-from celadon.models.transformers_lm import TransformersLanguageModel
-from celadon.models.transformers_network import Network, Row
 from tests import processes
 from tests.models.tiny_checkpoints import CORPUS, make_checkpoints, network, torch, transformers
 
@@ -226,7 +226,7 @@ def test_a_missing_extra_is_told_in_one_line(folders: dict[str, Path], absent: s
         "    def find_spec(self, name, path=None, target=None):\n"
         f"        if name.partition('.')[0] == {absent!r}: raise ModuleNotFoundError(name)\n"
         "sys.meta_path.insert(0, Absent())\n"
-        "from celadon.models.transformers_lm import TransformersLanguageModel as T\n"
+        "from celadon.models.language.transformers_lm import TransformersLanguageModel as T\n"
         "from celadon.core import MissingExtraError\n"
         "try: T.open(sys.argv[1])\n"
         "except MissingExtraError as error: print(error)\n"
@@ -237,7 +237,7 @@ def test_a_missing_extra_is_told_in_one_line(folders: dict[str, Path], absent: s
 
 
 def test_opening_the_module_imports_nothing_heavy() -> None:
-    program = "import celadon.models.transformers_lm, sys; print({'torch', 'transformers'} & set(sys.modules))"
+    program = "import celadon.models.language.transformers_lm, sys; print({'torch', 'transformers'} & set(sys.modules))"
     done = processes.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
     assert done.stdout == "set()\n"
 

@@ -13,16 +13,16 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from celadon.batch import Batch
 from celadon.core import Sample
-from celadon.models.transformers_heads import (
+from celadon.models.encoders.transformers_heads import (
     AcceptabilityClassifier,
     OrderHead,
     acceptability_classifier,
     forget_heads,
     order_head,
 )
-from celadon.models.transformers_network import window_of
+from celadon.models.networks.transformers_network import window_of
+from celadon.scoring.batch import Batch
 from tests.models.tiny_checkpoints import CORPUS, make_heads, torch, transformers
 
 CLASSIFIERS = ["bert", "roberta", "gpt2", "xlnet"]

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from celadon.core import CeladonError, InputError, MissingPartError, UsageError
-from celadon.models.transformers_heads import acceptability_classifier, forget_heads, order_head
+from celadon.models.encoders.transformers_heads import acceptability_classifier, forget_heads, order_head
 from tests import processes
 from tests.models.tiny_checkpoints import make_heads, transformers
 
@@ -172,7 +172,7 @@ def test_a_missing_extra_is_told_in_one_line(folders: dict[str, Path], absent: s
         "    def find_spec(self, name, path=None, target=None):\n"
         f"        if name.partition('.')[0] == {absent!r}: raise ModuleNotFoundError(name)\n"
         "sys.meta_path.insert(0, Absent())\n"
-        "from celadon.models.transformers_heads import acceptability_classifier, order_head\n"
+        "from celadon.models.encoders.transformers_heads import acceptability_classifier, order_head\n"
         "from celadon.core import MissingExtraError\n"
         "print({'torch', 'transformers', 'tokenizers'} & set(sys.modules))\n"
         "for load, name in ((acceptability_classifier, 'bert'), (order_head, 'albert')):\n"

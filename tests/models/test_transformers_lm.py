@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from celadon.models.language_model import TokenScores
-from celadon.models.masked_lm import surroundings
-from celadon.models.transformers_lm import TransformersLanguageModel
+from celadon.models.language.language_model import TokenScores
+from celadon.models.language.masked_lm import surroundings
+from celadon.models.language.transformers_lm import TransformersLanguageModel
 from tests.models.tiny_checkpoints import CORPUS, make_checkpoints, network, torch
 
 TEXTS = [

@@ -16,8 +16,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from celadon.core import InputError, UsageError
+from celadon.models.language.unigrams import count_tokens, estimate_unigrams, smoothed
 from celadon.models.store import folder_of, home, import_model, read_manifest, unigram_path, write_manifest
-from celadon.models.unigrams import count_tokens, estimate_unigrams, smoothed
 from tests.conftest import missing_part
 
 if TYPE_CHECKING:

@@ -11,8 +11,8 @@ import pytest
 
 from celadon.core import InputError, UsageError
 from celadon.models.store import load_catalog
-from celadon.models.vector_files import open_vectors
-from celadon.models.word_vectors import WordVectors, word_vectors
+from celadon.models.words.vector_files import open_vectors
+from celadon.models.words.word_vectors import WordVectors, word_vectors
 
 WORDS = ("the", ",", "river", "Paris", "naïve", "o'clock")
 ROWS = np.array([[1, 2, 2], [0.5, 0, 0], [-3, 0, 4], [1e-3, 0, 0], [0, 0, 7], [1, 1, 1]])

@@ -6,7 +6,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from celadon.models.windows import plan_batches, plan_windows
+from celadon.models.networks.windows import plan_batches, plan_windows
 
 LENGTHS = st.integers(min_value=0, max_value=300)
 ROOMS = st.integers(min_value=2, max_value=40)

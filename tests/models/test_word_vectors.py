@@ -15,8 +15,8 @@ from hypothesis import strategies as st
 from scipy.optimize import linprog
 
 from celadon.core import CeladonError, InputError, UsageError
-from celadon.models.word_mover import STOP_WORDS, movers_distance, similarities, similarity
-from celadon.models.word_vectors import FORMAT, WordVectors, word_vectors
+from celadon.models.words.word_mover import STOP_WORDS, movers_distance, similarities, similarity
+from celadon.models.words.word_vectors import FORMAT, WordVectors, word_vectors
 from tests.conftest import ROOT, missing_part
 
 WORDS = ("king", "queen", "water", "river", "the", "naïve")

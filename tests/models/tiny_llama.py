@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from celadon.models.smollm2.layout import LlamaShape, Precision
-from celadon.models.smollm2.smoothing import Smoothing
+from celadon.models.language.smollm2.layout import LlamaShape, Precision
+from celadon.models.language.smollm2.smoothing import Smoothing
 
 SHAPE = LlamaShape(
     vocabulary=512,
@@ -140,9 +140,9 @@ def write_gguf(
 
 def converted(path: Path, into: Path, precision: Precision, smoothing: Smoothing) -> Path:
     """Convert a GGUF file of such a model to a folder as the model store has it."""
-    from celadon.models.smollm2.conversion import write_folder
-    from celadon.models.smollm2.gguf import read_gguf
-    from celadon.train.smollm2_graph import build_graph
+    from celadon.models.language.smollm2.conversion import write_folder
+    from celadon.models.language.smollm2.gguf import read_gguf
+    from celadon.train.language_models.smollm2_graph import build_graph
 
     table = io.BytesIO()
     np.save(table, np.full(SHAPE.vocabulary, -np.log(SHAPE.vocabulary), dtype=np.float32))

@@ -14,7 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from celadon.core import InputError, UsageError
-from celadon.models.language_model import TokenScores
+from celadon.models.language.language_model import TokenScores
 from celadon.parsing.supertags import Supertag
 from celadon.realize.baseline import Baseline, count_sides
 from celadon.realize.fergus import Fergus

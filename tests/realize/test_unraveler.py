@@ -23,7 +23,7 @@ from celadon.realize.unraveler import (
     bands_of,
     unravel_treelet,
 )
-from celadon.train.fergus_trees import arrange_derivation
+from celadon.train.realizer.fergus_trees import arrange_derivation
 
 _LABELS = ("S", "NP", "VP", "PP")
 _TAGS = ("NN", "VB", "IN", "DT", "RB", "CC")

@@ -11,10 +11,10 @@ from typing import ClassVar
 
 import numpy as np
 
-from celadon.batch import Batch
 from celadon.core import Direction, Evidence, FloatArray, Metric, MetricInfo, MetricScores, Need, Sample, Span
 from celadon.report import ReportCollector
-from celadon.summary import Summarizer, Summary
+from celadon.scoring.batch import Batch
+from celadon.scoring.summary import Summarizer, Summary
 
 SENTENCES = """\
 The city council voted nine to two on Tuesday to extend the tram line to the harbour, ending a decade of delays.

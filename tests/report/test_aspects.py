@@ -13,13 +13,13 @@ import numpy as np
 import pytest
 from lxml import html as lxml_html
 
-from celadon.batch import Batch
 from celadon.core import Metric, Sample
 from celadon.metrics.aspects import AspectEvidence, SentenceEvidence
 from celadon.metrics.gruen.focus import FocusEvidence, GruenFocus
 from celadon.metrics.gruen.redundancy import GruenRedundancy, RedundancyEvidence
 from celadon.report.aspect_html import LEVELS
 from celadon.report.aspects import HEAD
+from celadon.scoring.batch import Batch
 from tests.conftest import missing_part
 from tests.report.conftest import Opener
 from tests.report.news import SENTENCES, Ratio, collected, report

@@ -13,9 +13,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from lxml import html as lxml_html
 
-from celadon.batch import Batch
 from celadon.core import Sample
 from celadon.report.escape import clean
+from celadon.scoring.batch import Batch
 from tests.report.news import METRICS, Lengthy, Precision, Ratio, collected, news, report
 
 ANY = st.text(st.characters(codec=None, exclude_categories=()), max_size=40)

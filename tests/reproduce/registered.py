@@ -7,8 +7,8 @@ from typing import ClassVar
 
 import numpy as np
 
-from celadon.batch import Batch
 from celadon.core import Metric, MetricInfo, MetricScores
+from celadon.scoring.batch import Batch
 
 
 @dataclass(frozen=True)

@@ -8,11 +8,11 @@ from pathlib import Path
 
 import pytest
 
-from celadon.batch import Batch
 from celadon.core import Metric, MetricScores
 from celadon.metrics import registry
 from celadon.metrics.ngram_overlap import Rouge1
 from celadon.reproduce.write import BEGIN, END
+from celadon.scoring.batch import Batch
 from tests.reproduce.registered import Gruen
 
 FAST = "rouge1,rougeL,bleu1,bleu2"

@@ -14,11 +14,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from celadon.batch import Batch
 from celadon.core import FloatArray, Metric
 from celadon.metrics.registry import load
 from celadon.reproduce import fingerprint, scoring
 from celadon.reproduce.store import ScoreStore
+from celadon.scoring.batch import Batch
 from tests import processes
 
 SOME = ("--metric", "rouge1,rougeL,bleu1")

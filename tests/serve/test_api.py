@@ -241,7 +241,7 @@ def test_an_explanation_has_the_spans_that_the_metric_shows(modelled: Running) -
 
 
 def test_scores_are_kept_and_found_again(start: Callable[..., Running], tmp_path: Path) -> None:
-    from celadon.engine.cache.score_cache import CacheSettings
+    from celadon.scoring.cache.score_cache import CacheSettings
 
     running = start(cache=CacheSettings(str(tmp_path / "scores.sqlite")))
     first = running.score({"texts": TEXTS}).json()

@@ -10,9 +10,9 @@ import pytest
 
 from celadon.cli import main
 from celadon.core import InputError, UsageError
-from celadon.models.encoder import open_sentence_encoder, order_logits
+from celadon.models.encoders.encoder import open_sentence_encoder, order_logits
 from celadon.train.corpus import Corpus
-from celadon.train.encoder_recipes import AcceptabilityRecipe, OrderRecipe
+from celadon.train.encoders.encoder_recipes import AcceptabilityRecipe, OrderRecipe
 from tests.conftest import missing_part
 
 try:
@@ -79,9 +79,9 @@ def _write_base(base: Path, words: list[str]) -> None:
 
 
 def _material(files: Path, work: Path):  # type: ignore[no-untyped-def]
-    from celadon.train.acceptability import encoder_tokenizer
-    from celadon.train.acceptability_examples import Sources
-    from celadon.train.material import prepare
+    from celadon.train.encoders.acceptability import encoder_tokenizer
+    from celadon.train.encoders.acceptability_examples import Sources
+    from celadon.train.encoders.material import prepare
 
     sources = Sources(Corpus((files / "corpus.txt",), 0.1), (files / "bank.conllu",), (files / "labels.tsv",))
     return prepare(sources, SMALL, encoder_tokenizer(files / "base"), work)
@@ -103,9 +103,9 @@ def test_units_keep_sentences_beside_their_copies(files: Path, tmp_path: Path) -
 
 
 def test_made_sentences_are_learnt_as_bad_ones(files: Path, tmp_path: Path) -> None:
-    from celadon.train.acceptability import encoder_tokenizer
-    from celadon.train.acceptability_examples import Sources
-    from celadon.train.material import prepare
+    from celadon.train.encoders.acceptability import encoder_tokenizer
+    from celadon.train.encoders.acceptability_examples import Sources
+    from celadon.train.encoders.material import prepare
 
     made = tmp_path / "made.jsonl"
     corpus = str(files / "corpus.txt")
@@ -128,7 +128,7 @@ def test_made_sentences_are_learnt_as_bad_ones(files: Path, tmp_path: Path) -> N
 
 
 def test_a_run_that_was_stopped_comes_to_the_same(files: Path, tmp_path: Path) -> None:
-    from celadon.train.acceptability import AcceptabilityTraining
+    from celadon.train.encoders.acceptability import AcceptabilityTraining
 
     material = _material(files, tmp_path)
     recipe = AcceptabilityRecipe(**{**SMALL.__dict__, "passes": 0.3, "dropout": 0.1})
@@ -200,7 +200,7 @@ def test_cards_state_the_precision_that_was_used(
 
 
 def test_order_is_measured_on_splits_of_paragraphs() -> None:
-    from celadon.train.order import _split_logits
+    from celadon.train.encoders.sentence_order import _split_logits
 
     pairs, logits = np.array([[0, 1], [0, 2], [1, 2], [3, 4]]), np.array([1.0, 4.0, -2.0, 3.0])
     assert _split_logits(pairs, logits, np.array([0, 3, 5])).tolist() == [2.5, 1.0, 3.0]

@@ -18,8 +18,8 @@ from celadon.cli import main
 from celadon.core import InputError, UsageError
 from celadon.io.combination_file import read_combination
 from celadon.metrics.combined import Combined, predict
-from celadon.train.combine import feature_columns, fit_combination, train_combination, usable_rows
-from celadon.train.ratings import read_ratings, split_rows
+from celadon.train.combinations.combine import feature_columns, fit_combination, train_combination, usable_rows
+from celadon.train.combinations.ratings import read_ratings, split_rows
 from tests.conftest import missing_part
 
 try:
@@ -142,7 +142,7 @@ def test_a_column_that_is_no_metric_is_asked_of_every_file(table: str, tmp_path:
     out = str(tmp_path / "mine.json")
     assert main(["train", "combine", table, "--rating", "overall", "--features", "effort", "-o", out]) == 0
     assert not Combined(out).info.needs
-    assert Combined(out).score(celadon.batch.Batch([celadon.Sample("A text.")])).reasons
+    assert Combined(out).score(celadon.scoring.batch.Batch([celadon.Sample("A text.")])).reasons
 
 
 def test_csv_and_compressed_tables_give_the_same(tmp_path: Path) -> None:

@@ -10,7 +10,7 @@ import pytest
 
 from celadon.core import InputError, UsageError
 from celadon.train.corpus import Corpus, EncodedSentences, TrainingTexts, encode_corpus
-from celadon.train.vocabulary import train_tokenizer
+from celadon.train.language_models.vocabulary import train_tokenizer
 
 ARTICLES = [f"Article {n} begins here. It has Dr. Smith in it.\nIts second paragraph says {n}.\n" for n in range(400)]
 

@@ -11,7 +11,6 @@ import numpy as np
 import pytest
 from scipy.optimize import minimize
 
-from celadon.batch import Batch
 from celadon.cli.train import gleu as command
 from celadon.core import CeladonError, Sample, UsageError
 from celadon.metrics.gleu import Gleu, GleuPlus
@@ -19,9 +18,10 @@ from celadon.metrics.gleu_weights import FEATURES_OF
 from celadon.parsing.brackets import parse_trees
 from celadon.parsing.grammar_files import save_grammar
 from celadon.parsing.loading import forget, parser, share_parser
+from celadon.scoring.batch import Batch
 from celadon.synth.token_corpus import number_sentences
-from celadon.train.gleu import PENALTIES, GleuRecipe, fit, make_examples
-from celadon.train.parser import ParserRecipe, estimate
+from celadon.train.combinations.gleu import PENALTIES, GleuRecipe, fit, make_examples
+from celadon.train.parsers.parser import ParserRecipe, estimate
 from tests.conftest import missing_part
 from tests.parsing.small_dependencies import Remembering, make_dependencies, share_parsers
 

@@ -16,13 +16,13 @@ from hypothesis import strategies as st
 
 from celadon.cli.train import ngram as command
 from celadon.core import InputError, OutputError, UsageError
-from celadon.models.ngram_lm import open_ngram
-from celadon.models.ngram_tables import NgramTables
+from celadon.models.language.ngram_lm import open_ngram
+from celadon.models.language.ngram_tables import NgramTables
 from celadon.train.corpus import Corpus
-from celadon.train.kneser_ney import FALLBACK, discounts, held_out_perplexity, train_ngrams
+from celadon.train.language_models.kneser_ney import FALLBACK, discounts, held_out_perplexity, train_ngrams
+from celadon.train.language_models.ngram_files import TrainedNgrams, write_arpa
+from celadon.train.language_models.vocabulary import marks_of, train_tokenizer
 from celadon.train.model_folder import scripts_of
-from celadon.train.ngram_files import TrainedNgrams, write_arpa
-from celadon.train.vocabulary import marks_of, train_tokenizer
 from tests.kenlm_part import require_kenlm
 
 BEGIN, END = 1, 2

@@ -18,9 +18,9 @@ from celadon.cli import main
 from celadon.core import UsageError
 from celadon.train.batches import Plan
 from celadon.train.corpus import Corpus
-from celadon.train.lm import Recipe, Training, prepare
-from celadon.train.lm_files import finish, measure_graph
-from celadon.train.lstm_graph import lstm_graph
+from celadon.train.language_models.lm import Recipe, Training, prepare
+from celadon.train.language_models.lm_files import finish, measure_graph
+from celadon.train.language_models.lstm_graph import lstm_graph
 from tests import processes
 
 torch = pytest.importorskip("torch") if os.environ.get("CI") != "true" else __import__("torch")
@@ -99,7 +99,7 @@ def test_the_graph_says_what_torch_says(trained: Training) -> None:
 def test_the_adaptive_softmax_is_a_distribution(cutoffs: tuple[int, ...]) -> None:
     from onnxruntime import InferenceSession
 
-    from celadon.train.lstm import LstmLanguageModel, Shape
+    from celadon.train.language_models.lstm import LstmLanguageModel, Shape
 
     shape = Shape(vocabulary=30, hidden=8, layers=2, cutoffs=cutoffs)
     model = LstmLanguageModel(shape)
@@ -149,7 +149,7 @@ def test_killed_and_started_again_it_comes_to_the_same(corpus_file: Path, tmp_pa
 def test_the_folder_can_be_used_as_a_model(
     corpus_file: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    from celadon.models.loading import open_language_model
+    from celadon.models.language.loading import open_language_model
 
     assert main([*_command(corpus_file, tmp_path / "lm"), "--about", "made-up sentences, free"]) == 0
     assert "held-out perplexity" in capsys.readouterr().out

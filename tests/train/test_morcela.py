@@ -22,11 +22,11 @@ from sklearn.metrics import matthews_corrcoef, roc_auc_score
 from celadon.cli import main
 from celadon.core import InputError, UsageError
 from celadon.io.morcela_file import read_morcela
-from celadon.models import loading
-from celadon.models.language_model import TokenScores
-from celadon.train.morcela import Likelihoods, interval, learn_morcela, learn_weights, measure
-from celadon.train.ratings import read_ratings
-from celadon.train.two_labels import area_under_curve, best_threshold, matthews
+from celadon.models.language import loading
+from celadon.models.language.language_model import TokenScores
+from celadon.train.combinations.morcela import Likelihoods, interval, learn_morcela, learn_weights, measure
+from celadon.train.combinations.ratings import read_ratings
+from celadon.train.combinations.two_labels import area_under_curve, best_threshold, matthews
 
 WORDS = "the a cat dog sat ran on mat under tree away and then it was quick".split()
 

@@ -21,10 +21,10 @@ from celadon.parsing.brackets import Tree, TreebankFile, parse_trees, read_treeb
 from celadon.parsing.chart_parser import ChartParse, ChartParser, chart_parser
 from celadon.parsing.grammar_files import load_grammar, save_grammar
 from celadon.parsing.lexicon import CountedLexicon
-from celadon.train.bracket_scores import compare_trees
-from celadon.train.parser import ParserRecipe, estimate, measure, part, prepared
-from celadon.train.penn_forms import read_tagged
-from celadon.train.tree_annotations import JOINING, ROOT, SPLITS
+from celadon.train.parsers.bracket_scores import compare_trees
+from celadon.train.parsers.parser import ParserRecipe, estimate, measure, part, prepared
+from celadon.train.parsers.penn_forms import read_tagged
+from celadon.train.parsers.tree_annotations import JOINING, ROOT, SPLITS
 from tests.parsing.small_grammars import need_compiler
 
 NOUNS = "cat dog fish bird house garden tree river".split()

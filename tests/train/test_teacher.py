@@ -10,12 +10,12 @@ import pytest
 
 from celadon.cli import main
 from celadon.core import InputError, UsageError
-from celadon.models.encoder import open_sentence_encoder
-from celadon.models.smollm2.layout import Precision
-from celadon.models.smollm2.smoothing import no_smoothing
+from celadon.models.encoders.encoder import open_sentence_encoder
+from celadon.models.language.smollm2.layout import Precision
+from celadon.models.language.smollm2.smoothing import no_smoothing
+from celadon.train.combinations.two_labels import area_under_curve
 from celadon.train.corpus import Corpus
-from celadon.train.encoder_recipes import TeacherRecipe
-from celadon.train.two_labels import area_under_curve
+from celadon.train.encoders.encoder_recipes import TeacherRecipe
 from tests.conftest import missing_part
 from tests.models import tiny_llama
 from tests.models.tiny_llama import SHAPE
@@ -55,9 +55,9 @@ def base(tmp_path_factory: pytest.TempPathFactory, weights: dict[str, np.ndarray
 
 
 def _training(files: Path, base: Path, work: Path, recipe: TeacherRecipe = RECIPE) -> Any:  # noqa: F811
-    from celadon.train.acceptability_examples import Sources
-    from celadon.train.material import TEACHER_STREAM, prepare
-    from celadon.train.teacher import TeacherTraining, teacher_tokenizer
+    from celadon.train.encoders.acceptability_examples import Sources
+    from celadon.train.encoders.material import TEACHER_STREAM, prepare
+    from celadon.train.encoders.teacher import TeacherTraining, teacher_tokenizer
 
     sources = Sources(Corpus((files / "corpus.txt",), 0.1), (files / "bank.conllu",), (files / "labels.tsv",))
     material = prepare(sources, recipe, teacher_tokenizer(base), work, stream=TEACHER_STREAM)
@@ -75,7 +75,7 @@ def taught(files: Path, base: Path, tmp_path_factory: pytest.TempPathFactory) ->
 
 
 def test_states_are_those_of_transformers(base: Path, weights: dict[str, np.ndarray]) -> None:
-    from celadon.train.teacher_network import TeacherNetwork
+    from celadon.train.encoders.teacher_network import TeacherNetwork
 
     theirs = LlamaModel(tiny_llama.their_config()).eval()
     theirs.load_state_dict({name.removeprefix("model."): torch.tensor(each) for name, each in weights.items()})
@@ -96,7 +96,7 @@ def test_states_are_those_of_transformers(base: Path, weights: dict[str, np.ndar
 
 
 def test_only_upper_layers_learn_and_a_stopped_run_comes_to_the_same(files: Path, base: Path, tmp_path: Path) -> None:  # noqa: F811
-    from celadon.train.teacher_network import TeacherNetwork
+    from celadon.train.encoders.teacher_network import TeacherNetwork
 
     recipe = TeacherRecipe(**{**RECIPE.__dict__, "passes": 0.5})
     whole = _training(files, base, tmp_path / "whole", recipe)
@@ -126,7 +126,7 @@ def test_only_upper_layers_learn_and_a_stopped_run_comes_to_the_same(files: Path
 
 
 def test_a_teacher_learns_to_tell_sound_sentences(taught: Path) -> None:
-    from celadon.train.teacher import open_teacher
+    from celadon.train.encoders.teacher import open_teacher
 
     judge = open_teacher(taught).judge
     assert _told(judge([*GOOD, *BAD])) > 0.8
@@ -135,7 +135,7 @@ def test_a_teacher_learns_to_tell_sound_sentences(taught: Path) -> None:
 
 
 def test_what_was_said_is_not_asked_again(taught: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from celadon.train import teacher
+    from celadon.train.encoders import teacher
 
     monkeypatch.setattr(teacher, "_KEPT_EVERY", 2)
     texts, told = [*GOOD[:2], *BAD[:2], GOOD[0]], []
@@ -180,8 +180,8 @@ def test_an_encoder_learns_what_its_teacher_says(taught: Path, files: Path, tmp_
 
 
 def test_what_is_no_teacher_is_refused(tmp_path: Path, files: Path, capsys: pytest.CaptureFixture[str]) -> None:  # noqa: F811
-    from celadon.train.teacher import open_teacher
-    from celadon.train.teacher_network import TeacherNetwork
+    from celadon.train.encoders.teacher import open_teacher
+    from celadon.train.encoders.teacher_network import TeacherNetwork
 
     with pytest.raises(InputError, match="no such file"):
         open_teacher(tmp_path / "none")

@@ -12,10 +12,10 @@ from scipy.sparse import csr_array
 
 from celadon.cli import main
 from celadon.core import InputError, UsageError
-from celadon.models.word_vectors import word_vectors
+from celadon.models.words.word_vectors import word_vectors
 from celadon.train.corpus import Corpus
-from celadon.train.word_vector_files import CHARGED, in_memory, judge_transitions, sentence_pairs
-from celadon.train.word_vectors import (
+from celadon.train.language_models.word_vector_files import CHARGED, in_memory, judge_transitions, sentence_pairs
+from celadon.train.language_models.word_vectors import (
     VectorRecipe,
     Vocabulary,
     count_pairs,

@@ -7,7 +7,7 @@ import re
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from celadon.engine.cache.score_cache import CacheSettings
+    from celadon.scoring.cache.score_cache import CacheSettings
 
 _UNITS = {"": 1, "k": 10**3, "m": 10**6, "g": 10**9, "t": 10**12, "ki": 2**10, "mi": 2**20, "gi": 2**30, "ti": 2**40}
 _LEAST = 1_000_000
@@ -31,7 +31,7 @@ def add_cache_options(group: argparse._ArgumentGroup) -> None:
 
 def cache_settings(arguments: argparse.Namespace) -> CacheSettings | None:
     """Return the cache that is asked for; None where none is."""
-    from celadon.engine.cache.score_cache import CacheSettings, is_wanted_everywhere
+    from celadon.scoring.cache.score_cache import CacheSettings, is_wanted_everywhere
 
     if not (arguments.cache or arguments.cache_size is not None or is_wanted_everywhere()):
         return None

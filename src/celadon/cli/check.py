@@ -14,8 +14,8 @@ from celadon.cli.cache_options import add_cache_options, cache_settings, hit_lin
 from celadon.cli.input_options import add_field_options, add_input_options, fields_of, positive
 
 if TYPE_CHECKING:
-    from celadon.engine.gate.baseline import Fallen, Regression
-    from celadon.engine.gate.gate import Check, Offence, Verdict
+    from celadon.compare.baseline import Fallen, Regression
+    from celadon.compare.gate import Check, Offence, Verdict
 
 _FAILED = 1
 _SHOWN_CHARS = 200
@@ -96,7 +96,7 @@ def _count(text: str) -> int:
 def run(arguments: argparse.Namespace) -> int:
     """Check, tell what is wrong, and say by the exit code whether anything is."""
     from celadon.cli.progress import RowProgress, TallyProgress
-    from celadon.engine.gate.gate import run_check
+    from celadon.compare.gate import run_check
 
     check = _check(arguments)
     shown = not arguments.quiet
@@ -117,10 +117,10 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _check(arguments: argparse.Namespace) -> Check:
-    from celadon.engine.gate.baseline import Baseline
-    from celadon.engine.gate.gate import Check
-    from celadon.engine.gate.limits import limits_of
-    from celadon.engine.local import Job
+    from celadon.compare.baseline import Baseline
+    from celadon.compare.gate import Check
+    from celadon.compare.limits import limits_of
+    from celadon.runs.local import Job
 
     job = Job(
         inputs=arguments.inputs,
@@ -137,7 +137,7 @@ def _check(arguments: argparse.Namespace) -> Check:
 
 
 def _lines(verdict: Verdict) -> Iterator[str]:
-    from celadon.engine.gate.junit import regression_line
+    from celadon.compare.junit import regression_line
 
     texts = "1 text" if verdict.rows == 1 else f"{verdict.rows:,} texts"
     if verdict.limits:
@@ -187,7 +187,7 @@ def _short(text: str) -> str:
 
 
 def _annotations(verdict: Verdict) -> Iterator[str]:
-    from celadon.engine.gate.junit import regression_line
+    from celadon.compare.junit import regression_line
 
     for offence in verdict.offences:
         yield _annotation(f"{_printable(offence.told)}\n{_short(offence.text)}", offence.file, offence.line)

@@ -48,10 +48,10 @@ def configure(command: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Compare, then say what came of it."""
     from celadon.cli.progress import CountProgress, TallyProgress
+    from celadon.compare.comparison import compare, open_side
     from celadon.core import UsageError
-    from celadon.engine.comparison.compare import compare, open_side
     from celadon.metrics.registry import split_specs
-    from celadon.summary import DEFAULT_RESAMPLES, DEFAULT_SEED
+    from celadon.scoring.summary import DEFAULT_RESAMPLES, DEFAULT_SEED
 
     if arguments.seed is not None and arguments.seed < 0:
         raise UsageError("--seed must not be negative")

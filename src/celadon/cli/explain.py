@@ -48,11 +48,11 @@ def configure(command: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Show the scores and why."""
-    from celadon.api import score
     from celadon.core import Sample
     from celadon.io.tree_file import trees_in_order
     from celadon.metrics.registry import DEFAULTS_WITHOUT_REFERENCES, split_specs
     from celadon.metrics.tree_evidence import TreeEvidence
+    from celadon.scoring.api import score
 
     given = [spec for part in arguments.metric for spec in split_specs(part)]
     defaults = split_specs(_DEFAULT) if arguments.reference else list(DEFAULTS_WITHOUT_REFERENCES)

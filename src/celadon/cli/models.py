@@ -181,7 +181,7 @@ def remove(arguments: argparse.Namespace) -> int:
 def unigrams(arguments: argparse.Namespace) -> int:
     """Estimate a unigram table."""
     from celadon.io import check_distinct
-    from celadon.models.unigrams import estimate_unigrams
+    from celadon.models.language.unigrams import estimate_unigrams
 
     if arguments.output is not None:
         check_distinct(str(arguments.output), arguments.corpus)

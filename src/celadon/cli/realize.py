@@ -188,7 +188,7 @@ def _realized(
 
 
 def _ranked_again(arguments: argparse.Namespace, realizer: Realizer, some: list[_Made]) -> Iterator[_Made]:
-    from celadon.models.loading import language_model
+    from celadon.models.language.loading import language_model
     from celadon.realize.rescoring import rescore
     from celadon.synth.token_text import capitalised, text_of
 

@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING
 from celadon.cli.input_options import positive
 
 if TYPE_CHECKING:
-    from celadon.engine.local import Job
-    from celadon.engine.runs.outcome import RunOutcome
-    from celadon.engine.runs.run import RunSettings
+    from celadon.runs.local import Job
+    from celadon.runs.outcome import RunOutcome
+    from celadon.runs.run import RunSettings
 
-# as celadon.engine.runs.run.ENGINES, which would take its time to import
+# as celadon.runs.run.ENGINES, which would take its time to import
 ENGINES = ("local", "ray")
 _OF_RUNS = ("engine", "workers", "address", "resources", "shard_rows", "restart")
 
@@ -43,7 +43,7 @@ def add_run_options(command: argparse.ArgumentParser) -> None:
 def run_settings(arguments: argparse.Namespace) -> RunSettings | None:
     """Return how the run is to be carried out; None where the output is not a run's folder."""
     from celadon.core import UsageError
-    from celadon.engine.runs.run import RunSettings, is_run
+    from celadon.runs.run import RunSettings, is_run
 
     given = {name: getattr(arguments, name) for name in _OF_RUNS if getattr(arguments, name) is not None}
     if arguments.output is not None and is_run(arguments.output):
@@ -57,8 +57,8 @@ def carry_out(job: Job, settings: RunSettings, *, quiet: bool) -> RunOutcome | N
     """Start a run or go on with it, with bars that show how far it is; None where it was interrupted."""
     from celadon.cli.failures import complain
     from celadon.cli.progress import CountProgress
-    from celadon.engine.runs.run import RunListeners, start_run
     from celadon.io import remove_leftovers
+    from celadon.runs.run import RunListeners, start_run
 
     try:
         if quiet:

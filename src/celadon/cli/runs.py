@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from celadon.cli.compare import configure as configure_compare
 
 if TYPE_CHECKING:
-    from celadon.engine.runs.state import RunState
+    from celadon.runs.state import RunState
 
 _EPILOG = """\
 A RUN is its folder, or the last part of its path where only one known run has it.
@@ -51,7 +51,7 @@ def configure(command: argparse.ArgumentParser) -> None:
 
 def list_runs(arguments: argparse.Namespace) -> int:
     """List runs."""
-    from celadon.engine.runs.known_runs import known_runs
+    from celadon.runs.known_runs import known_runs
     from celadon.text.layout import printable, table
 
     places = dict.fromkeys([*known_runs(), *map(_place, arguments.folders)])
@@ -80,7 +80,7 @@ def list_runs(arguments: argparse.Namespace) -> int:
 def show(arguments: argparse.Namespace) -> int:
     """Show one run."""
     from celadon.cli.progress import CountProgress
-    from celadon.engine.runs.state import wrong_files
+    from celadon.runs.state import wrong_files
 
     state = _state(_place(arguments.name), asked=True)
     assert state is not None
@@ -143,7 +143,7 @@ def _lines(facts: dict[str, Any]) -> dict[str, str]:
 def _facts(state: RunState) -> dict[str, Any]:
     from dataclasses import asdict
 
-    from celadon.engine.runs.summary_file import summary_as_json
+    from celadon.runs.summary_file import summary_as_json
 
     manifest, shards = state.manifest, state.shards
     scored = sum(shard.rows_scored for shard in shards)
@@ -177,7 +177,7 @@ def _rows_done(state: RunState) -> int:
 def _state(place: str, *, asked: bool) -> RunState | None:
     """A run; one that is only remembered may be gone or broken, and is then left out."""
     from celadon.core import CeladonError
-    from celadon.engine.runs.state import state_of
+    from celadon.runs.state import state_of
 
     try:
         return state_of(place)
@@ -192,8 +192,8 @@ def _place(name: str) -> str:
     from pathlib import Path
 
     from celadon.core import UsageError
-    from celadon.engine.runs.known_runs import runs_named
     from celadon.io.remote import is_url
+    from celadon.runs.known_runs import runs_named
 
     if is_url(name):
         return name

@@ -12,8 +12,8 @@ from celadon.cli.input_options import add_field_options, add_input_options, fiel
 from celadon.cli.run_options import add_run_options, carry_out, run_notes, run_settings, written
 
 if TYPE_CHECKING:
-    from celadon.engine.local import Job, Outcome
-    from celadon.engine.runs.outcome import RunOutcome
+    from celadon.runs.local import Job, Outcome
+    from celadon.runs.outcome import RunOutcome
 
 _EPILOG = """\
 examples:
@@ -90,7 +90,7 @@ def run(arguments: argparse.Namespace) -> int:
     """Score, then say what came of it."""
     from celadon.cli.failures import INTERRUPTED
     from celadon.cli.progress import RowProgress
-    from celadon.engine.local import run as run_job
+    from celadon.runs.local import run as run_job
 
     job = _job(arguments)
     settings = run_settings(arguments)
@@ -116,9 +116,9 @@ def run(arguments: argparse.Namespace) -> int:
 
 def _job(arguments: argparse.Namespace) -> Job:
     from celadon.core import UsageError
-    from celadon.engine.local import Job
     from celadon.metrics.registry import split_specs, with_option
-    from celadon.summary import DEFAULT_RESAMPLES, DEFAULT_SEED
+    from celadon.runs.local import Job
+    from celadon.scoring.summary import DEFAULT_RESAMPLES, DEFAULT_SEED
 
     if arguments.seed is not None and arguments.seed < 0:
         raise UsageError("--seed must not be negative")
@@ -163,7 +163,7 @@ def _notes(job: Job, outcome: Outcome | RunOutcome, rejects: str) -> list[str]:
 
 
 def _as_json(outcome: Outcome | RunOutcome) -> dict[str, Any]:
-    from celadon.engine.runs.summary_file import summary_as_json
+    from celadon.runs.summary_file import summary_as_json
 
     told = summary_as_json(outcome.summary)
     return {

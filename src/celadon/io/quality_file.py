@@ -138,7 +138,7 @@ def read_quality(path: str) -> QualityModel:
 def _checked(path: str, content: Any, digest: str) -> QualityModel:
     if not isinstance(content, dict) or content.get("format") != FORMAT:
         raise InputError(
-            f'{path}: an estimator is a JSON object with "format": "{FORMAT}"; celadon train quality writes it'
+            f'{path}: an estimator is a JSON object with "format": "{FORMAT}"; celadon train sumqe writes it'
         )
     name = content.get("name")
     if not isinstance(name, str) or not name.strip():

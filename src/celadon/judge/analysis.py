@@ -7,14 +7,14 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from celadon.api import score
 from celadon.core import FloatArray, InputError, Sample
 from celadon.judge.conduct import Collected
 from celadon.judge.experiment import Experiment, pair_of
 from celadon.judge.items import Item
 from celadon.judge.judged import Judged, judged
 from celadon.metrics.registry import load_all
-from celadon.scores import nullable
+from celadon.scoring.api import score
+from celadon.scoring.scores import nullable
 
 # what rows of the table have by these names is ours
 _OWN = ("id", "item", "system", "cell", "text", "references")

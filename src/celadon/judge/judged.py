@@ -8,13 +8,13 @@ from typing import NamedTuple
 
 import numpy as np
 
-from celadon.batch import Batch
 from celadon.core import FloatArray, Sample
 from celadon.judge.assignment import TRIAL
 from celadon.judge.experiment import Experiment
 from celadon.judge.store import KeptPage, Rating
 from celadon.meta.raters import normalise, z_scores
 from celadon.metrics.registry import load
+from celadon.scoring.batch import Batch
 
 HTER = "hter"
 """What the answers of the design postedit are turned into: edits per word of the repaired text."""

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
-from celadon.batch import Batch
 from celadon.core import Evidence, Sample, Span
+from celadon.scoring.batch import Batch
 
 SENTENCE, WORST = "sentence", "worst"
 """The labels of a sentence, and of the worst of several."""

@@ -17,8 +17,6 @@ from typing import ClassVar, NamedTuple
 
 import numpy as np
 
-from celadon.batch import Batch
-from celadon.batch.token_states import Pair, TokenStates
 from celadon.core import Evidence, FloatArray, MetricInfo, MetricScores, Need, Sample, UsageError
 from celadon.io.baseline_file import Baseline, checked, read_baseline
 from celadon.metrics.token_metric import (
@@ -32,7 +30,9 @@ from celadon.metrics.token_metric import (
     reasons_of,
     windows_of,
 )
-from celadon.models.token_encoder import Float32Array, token_encoder
+from celadon.models.encoders.token_encoder import Float32Array, token_encoder
+from celadon.scoring.batch import Batch
+from celadon.scoring.batch.token_states import Pair, TokenStates
 
 PARTS = ("precision", "recall", "f")
 

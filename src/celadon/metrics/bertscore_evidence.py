@@ -6,9 +6,9 @@ import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
-from celadon.batch import Batch
 from celadon.core import Evidence, IntArray, Sample, Span
-from celadon.models.token_encoder import Float32Array
+from celadon.models.encoders.token_encoder import Float32Array
+from celadon.scoring.batch import Batch
 
 if TYPE_CHECKING:
     from celadon.metrics.bertscore import Bertscore

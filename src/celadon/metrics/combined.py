@@ -13,7 +13,6 @@ from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
-from celadon.batch import Batch
 from celadon.core import (
     Direction,
     Evidence,
@@ -28,6 +27,7 @@ from celadon.core import (
 )
 from celadon.io.combination_file import Combination, Feature, read_combination
 from celadon.metrics.registry import load, named_part, names
+from celadon.scoring.batch import Batch
 
 NAME = "combined"
 _COMBINING = (NAME, "formula")

@@ -14,7 +14,6 @@ from typing import ClassVar, NamedTuple
 
 import numpy as np
 
-from celadon.batch import Batch
 from celadon.core import (
     Direction,
     Evidence,
@@ -29,6 +28,7 @@ from celadon.core import (
 )
 from celadon.io.formula_file import FormulaFile, read_formula
 from celadon.metrics.registry import load, named_part
+from celadon.scoring.batch import Batch
 
 NAME = "formula"
 

@@ -16,7 +16,6 @@ from typing import ClassVar
 
 import numpy as np
 
-from celadon.batch import Batch
 from celadon.core import Metric, MetricInfo, MetricScores, Sample
 from celadon.metrics.gleu_evidence import GleuEvidence, explain
 from celadon.metrics.gleu_features import (
@@ -43,6 +42,7 @@ from celadon.metrics.gleu_weights import (
 from celadon.metrics.gruen.models import model_names
 from celadon.metrics.per_text import least, means
 from celadon.parsing.loading import DEPENDENCY, LINK, RULES, chart_name, parser
+from celadon.scoring.batch import Batch
 
 _READING = "above 0 where a sentence is rather real than words at random; 1 is the margin; for English (extra parse)"
 
@@ -76,7 +76,7 @@ class ParserMetric(Metric):
 
     @abstractmethod
     def features(self, batch: Batch, *, recent: bool = False) -> SentenceFeatures:
-        """Return what is known of each sentence; ``recent`` as for :meth:`celadon.batch.Batch.parses`."""
+        """Return what is known of each sentence; ``recent`` as for :meth:`celadon.scoring.batch.Batch.parses`."""
 
     @property
     def kind(self) -> str:
@@ -194,7 +194,7 @@ class GleuPlus(ParserMetric):
         return {**super().details(), **(parser(RULES).facts if self.rules else {})}
 
     def models(self) -> tuple[str, ...]:
-        from celadon.models.word_vectors import word_vectors
+        from celadon.models.words.word_vectors import word_vectors
 
         dictionary = word_vectors(DICTIONARY)
         return (*model_names(LIKELIHOOD, ENCODER), f"vectors:{dictionary.name}@{dictionary.digest[:8]}")

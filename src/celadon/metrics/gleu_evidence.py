@@ -8,7 +8,6 @@ from itertools import groupby
 
 import numpy as np
 
-from celadon.batch import Batch
 from celadon.core import Evidence, FloatArray, Span
 from celadon.metrics.aspects import SENTENCE, WORST
 from celadon.metrics.gleu_features import SentenceFeatures
@@ -18,6 +17,7 @@ from celadon.parsing.chart_parser import ChartParse
 from celadon.parsing.dependency_parser import DependencyParse
 from celadon.parsing.loading import CHART, DEPENDENCY, LINK, RULES
 from celadon.parsing.rule_checker import RuleCheck
+from celadon.scoring.batch import Batch
 
 UNUSED = "unused"
 """The label of a word that no linkage could use."""

@@ -7,11 +7,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from celadon.batch import Batch, Parses
-from celadon.batch.units import Places, same_units
 from celadon.core import FloatArray, IntArray
 from celadon.parsing import Failure
 from celadon.parsing.loading import CHART, DEPENDENCY, LINK, RULES
+from celadon.scoring.batch import Batch, Parses
+from celadon.scoring.batch.units import Places, same_units
 from celadon.text.penn_words import penn_words
 from celadon.text.repetition import NORMALISATION, longest_loop
 from celadon.text.words import located_words
@@ -77,7 +77,7 @@ def parser_features(batch: Batch, recent: bool = False, chart: str = CHART) -> S
     batch
         The texts.
     recent
-        As for :meth:`celadon.batch.Batch.parses`.
+        As for :meth:`celadon.scoring.batch.Batch.parses`.
     chart
         The chart parser by name, :func:`celadon.parsing.loading.chart_name` where it has another grammar.
     """
@@ -170,7 +170,7 @@ def _found(parsed: SentenceFeatures, places: Places, values: FloatArray) -> Floa
 
 def unknown_share(sentence: str) -> float:
     """The share of words that are not in the dictionary; names and numbers are not looked up."""
-    from celadon.models.word_vectors import word_vectors
+    from celadon.models.words.word_vectors import word_vectors
 
     known, words = word_vectors(DICTIONARY), [word.form for word in penn_words(sentence)]
     unknown = sum(word.isalpha() and word.islower() and word not in known for word in words)

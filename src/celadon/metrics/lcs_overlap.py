@@ -7,9 +7,9 @@ from typing import ClassVar
 
 import numpy as np
 
-from celadon.batch import Batch, Words
 from celadon.core import Evidence, IntArray, Metric, MetricInfo, MetricScores, Need, Sample
 from celadon.metrics.references import F_PARTS, READING, TOO_LONG, best_reference, f_scores, matched_spans
+from celadon.scoring.batch import Batch, Words
 from celadon.text.alignment import Ragged, too_long
 from celadon.text.ngrams import expand, shared_counts
 from celadon.text.subsequences import common_positions, lcs_lengths, weighted_lcs

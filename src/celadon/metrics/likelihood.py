@@ -21,9 +21,9 @@ from typing import ClassVar
 
 import numpy as np
 
-from celadon.batch import CONTEXTS, Batch, Likelihoods
 from celadon.core import Direction, Evidence, FloatArray, Metric, MetricInfo, MetricScores, Sample, UsageError
 from celadon.metrics.likelihood_evidence import LikelihoodEvidence, explain
+from celadon.scoring.batch import CONTEXTS, Batch, Likelihoods
 
 PARTS = ("sentences", "tokens", "worst")
 VARIANTS = ("l2r", "original")
@@ -91,13 +91,13 @@ class Likelihood(Metric):
         return explain(self, batch, read, values)
 
     def models(self) -> tuple[str, ...]:
-        from celadon.models.loading import language_model
-        from celadon.models.self_check import signed_name
+        from celadon.models.language.loading import language_model
+        from celadon.models.networks.self_check import signed_name
 
         return (signed_name(language_model(self.model)),)
 
     def details(self) -> Mapping[str, str]:
-        from celadon.models.loading import language_model
+        from celadon.models.language.loading import language_model
         from celadon.text.sentences import splitter_version
 
         facts = dict(language_model(self.model).facts)

@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from celadon.batch import Batch, Likelihoods
 from celadon.core import Direction, Evidence, FloatArray, Span
-from celadon.models.language_model import TokenScores
+from celadon.models.language.language_model import TokenScores
+from celadon.scoring.batch import Batch, Likelihoods
 from celadon.text.words import located_words
 
 if TYPE_CHECKING:

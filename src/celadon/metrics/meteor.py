@@ -10,11 +10,11 @@ from typing import ClassVar, NamedTuple
 
 import numpy as np
 
-from celadon.batch import Batch
 from celadon.core import Evidence, Metric, MetricInfo, MetricScores, MissingExtraError, Need, Sample, Span, UsageError
 from celadon.metrics.meteor_alignment import MODULES, Alignment, align, candidates
 from celadon.metrics.references import NO_REFERENCE, NO_WORDS
-from celadon.models.wordnet import load_wordnet, synsets, wordnet_version
+from celadon.models.words.wordnet import load_wordnet, synsets, wordnet_version
+from celadon.scoring.batch import Batch
 from celadon.text.meteor_words import located_meteor_words, meteor_words
 from celadon.text.stems import english_stem
 from celadon.text.words import Word

@@ -10,10 +10,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import ClassVar
 
-from celadon.batch import Likelihoods
 from celadon.core import FloatArray, MetricInfo, UsageError, option_text
 from celadon.io.morcela_file import MorcelaWeights, read_morcela
 from celadon.metrics.likelihood import PARTS, OfAnyModel
+from celadon.scoring.batch import Likelihoods
 
 
 @dataclass(frozen=True)
@@ -64,7 +64,7 @@ class Morcela(OfAnyModel):
         )
 
     def _of_model(self) -> MorcelaWeights:
-        from celadon.models.loading import morcela_weights
+        from celadon.models.language.loading import morcela_weights
 
         weights = morcela_weights(self.model)
         if weights is None:

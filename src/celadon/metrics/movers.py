@@ -18,7 +18,6 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from celadon.batch import Batch
 from celadon.core import (
     Components,
     Evidence,
@@ -51,6 +50,7 @@ from celadon.metrics.movers_documents import (
     read_texts,
     reference_counts,
 )
+from celadon.scoring.batch import Batch
 from celadon.text.inverse_frequency import DocumentCounts
 from celadon.text.transport import nearest_distances
 

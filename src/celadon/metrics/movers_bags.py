@@ -9,7 +9,7 @@ import numpy as np
 
 from celadon.core import FloatArray, IntArray, Sample
 from celadon.metrics.movers_documents import ReadText
-from celadon.models.word_vectors import WordVectors
+from celadon.models.words.word_vectors import WordVectors
 from celadon.text.inverse_frequency import DocumentCounts
 from celadon.text.transport import Bags
 from celadon.text.windows import stretches, window_count

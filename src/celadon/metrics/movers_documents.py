@@ -8,11 +8,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from celadon.batch import NO_WORDS, Batch
 from celadon.core import IntArray
 from celadon.metrics.idf_file import counts_of_file
-from celadon.models.word_mover import STOP_WORDS
-from celadon.models.word_vectors import WordVectors, word_vectors
+from celadon.models.words.word_mover import STOP_WORDS
+from celadon.models.words.word_vectors import WordVectors, word_vectors
+from celadon.scoring.batch import NO_WORDS, Batch
 from celadon.text.inverse_frequency import DocumentCounts
 from celadon.text.scripts import is_in_scripts, is_wordless
 from celadon.text.sentences import split_sentences

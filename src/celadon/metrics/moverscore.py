@@ -24,8 +24,6 @@ from typing import ClassVar, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from celadon.batch import Batch
-from celadon.batch.token_states import Pair, TokenStates
 from celadon.core import Evidence, FloatArray, IntArray, MetricInfo, MetricScores, Need, Sample, UsageError
 from celadon.metrics.movers_documents import DROP, KEEP
 from celadon.metrics.token_metric import (
@@ -38,8 +36,10 @@ from celadon.metrics.token_metric import (
     reasons_of,
     windows_of,
 )
-from celadon.models.token_encoder import Float32Array, TokenEncoder, token_encoder
-from celadon.models.word_mover import STOP_WORDS
+from celadon.models.encoders.token_encoder import Float32Array, TokenEncoder, token_encoder
+from celadon.models.words.word_mover import STOP_WORDS
+from celadon.scoring.batch import Batch
+from celadon.scoring.batch.token_states import Pair, TokenStates
 from celadon.text.transport import least_cost, relaxed_cost
 
 V1, V2 = "v1", "v2"

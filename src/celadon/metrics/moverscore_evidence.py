@@ -6,11 +6,11 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from celadon.batch import Batch
-from celadon.batch.token_states import TokenStates
 from celadon.core import Evidence, IntArray, Sample
 from celadon.metrics.bertscore_evidence import PlacedTokens, token_spans
 from celadon.metrics.token_metric import TokenWeights
+from celadon.scoring.batch import Batch
+from celadon.scoring.batch.token_states import TokenStates
 from celadon.text.transport import least_cost_plan
 
 if TYPE_CHECKING:

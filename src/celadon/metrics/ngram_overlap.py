@@ -11,9 +11,9 @@ from typing import ClassVar
 
 import numpy as np
 
-from celadon.batch import Batch
 from celadon.core import Evidence, IntArray, Metric, MetricInfo, MetricScores, Need, Sample
 from celadon.metrics.references import F_PARTS, READING, f_measure, f_scores, matched_spans, null_reasons, ratio
+from celadon.scoring.batch import Batch
 from celadon.text.ngrams import Grams, expand, make_grams, overlap
 from celadon.text.words import Word, located_words
 

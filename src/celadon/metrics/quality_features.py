@@ -7,7 +7,6 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from celadon.batch import Batch
 from celadon.core import FloatArray
 from celadon.io.quality_file import STATISTICS
 from celadon.metrics.per_text import least, means
@@ -18,6 +17,7 @@ from celadon.metrics.reading.features import (
     ReadingModels,
     reading_features,
 )
+from celadon.scoring.batch import Batch
 
 _BETTER_HIGH = frozenset({"acceptability", *LIKELIHOODS})
 NAMED = (*(f"{name}.{part}" for name in SENTENCE_FEATURES for part in ("mean", "worst")), *TEXT_FEATURES)

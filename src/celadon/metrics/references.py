@@ -6,8 +6,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from celadon.batch import Words
 from celadon.core import FloatArray, IntArray, MetricScores, Span
+from celadon.scoring.batch import Words
 from celadon.text.alignment import MAX_CELLS
 from celadon.text.words import Word
 

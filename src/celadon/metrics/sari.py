@@ -10,9 +10,9 @@ from typing import Any, ClassVar, NamedTuple, TypeAlias, cast
 
 import numpy as np
 
-from celadon.batch import Batch
 from celadon.core import Metric, MetricInfo, MetricScores, Need, Sample, UsageError
 from celadon.metrics.references import NO_REFERENCE, NO_WORDS
+from celadon.scoring.batch import Batch
 
 NO_SOURCE = "the source has no words"
 ORDERS = (1, 2, 3, 4)

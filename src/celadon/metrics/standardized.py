@@ -12,8 +12,8 @@ from typing import Self
 
 import numpy as np
 
-from celadon.batch import Batch
 from celadon.core import Components, Fitted, FloatArray, InputError, Metric, MetricScores, SetRelativeMetric
+from celadon.scoring.batch import Batch
 
 # A model's scores of one and the same text differ by about so much with the batch it is in: that is no spread.
 _NO_SPREAD = 1e-6

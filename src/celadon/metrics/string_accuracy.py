@@ -14,9 +14,9 @@ from typing import ClassVar
 
 import numpy as np
 
-from celadon.batch import Batch, Words
 from celadon.core import Evidence, IntArray, Metric, MetricInfo, MetricScores, Need, Sample, Span
 from celadon.metrics.references import TOO_LONG, Best, best_reference, null_reasons
+from celadon.scoring.batch import Batch, Words
 from celadon.text.alignment import Alignment, Ragged, align, too_long
 from celadon.text.operations import Operations, count_operations
 from celadon.text.words import Word, located_words, splitter

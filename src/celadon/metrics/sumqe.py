@@ -2,7 +2,7 @@
 
 The paper fine-tunes BERT with linear heads for the five questions of DUC. Here what reads stays as it is, and linear
 heads rest on its vectors and on the features of how a text reads. The heads that come with the package learnt from
-documents damaged by known amounts, not from people; ``celadon train quality`` makes others from any ratings.
+documents damaged by known amounts, not from people; ``celadon train sumqe`` makes others from any ratings.
 """
 
 from __future__ import annotations
@@ -15,13 +15,13 @@ from typing import ClassVar, NamedTuple
 
 import numpy as np
 
-from celadon.batch import Batch
 from celadon.core import Evidence, FloatArray, InputError, Metric, MetricInfo, MetricScores, Sample
 from celadon.io.quality_file import STATISTICS, Head, QualityModel, read_quality
 from celadon.metrics.aspects import batch_of
 from celadon.metrics.gruen.models import model_facts, model_names
 from celadon.metrics.quality_features import NAMED, QualityFeatures, quality_features
 from celadon.metrics.reading.features import ReadingModels
+from celadon.scoring.batch import Batch
 
 BUILTIN = "builtin"
 OVERALL = "overall"
@@ -56,7 +56,7 @@ class Sumqe(Metric):
     Parameters
     ----------
     model
-        ``builtin``, or a file that ``celadon train quality`` wrote.
+        ``builtin``, or a file that ``celadon train sumqe`` wrote.
     """
 
     info: ClassVar[MetricInfo] = MetricInfo(

@@ -11,8 +11,6 @@ from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 
-from celadon.batch import Batch
-from celadon.batch.token_states import TokenStates, unreadable_texts
 from celadon.core import (
     Components,
     Fitted,
@@ -25,7 +23,9 @@ from celadon.core import (
     UsageError,
 )
 from celadon.metrics.idf_file import counts_of_file
-from celadon.models.token_encoder import TokenEncoder, token_encoder
+from celadon.models.encoders.token_encoder import TokenEncoder, token_encoder
+from celadon.scoring.batch import Batch
+from celadon.scoring.batch.token_states import TokenStates, unreadable_texts
 from celadon.text.inverse_frequency import DocumentCounts
 from celadon.text.windows import stretches, window_count
 
@@ -98,7 +98,7 @@ class TokenMetric(Metric):
         return Counts(found, found)
 
     def models(self) -> tuple[str, ...]:
-        from celadon.models.self_check import signed_name
+        from celadon.models.networks.self_check import signed_name
 
         return (signed_name(token_encoder(self.encoder)),)
 

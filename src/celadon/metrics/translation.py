@@ -16,9 +16,9 @@ from typing import Any, ClassVar, Protocol, cast
 import numpy as np
 
 from celadon import __version__
-from celadon.batch import Batch
 from celadon.core import Direction, FloatArray, Metric, MetricInfo, MetricScores, Need, UsageError
 from celadon.metrics.references import null_reasons
+from celadon.scoring.batch import Batch
 from celadon.text.characters import character_overlaps
 
 _WORDS = "surface"

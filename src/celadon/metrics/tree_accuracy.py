@@ -16,7 +16,6 @@ from typing import ClassVar, NamedTuple, Self
 
 import numpy as np
 
-from celadon.batch import Batch
 from celadon.core import (
     FloatArray,
     IntArray,
@@ -32,6 +31,7 @@ from celadon.metrics.references import TOO_LONG, Best, best_reference, null_reas
 from celadon.metrics.string_accuracy import aligned
 from celadon.metrics.tree_evidence import TreeEvidence, explain
 from celadon.parsing.loading import DEPENDENCY, parser
+from celadon.scoring.batch import Batch
 from celadon.text.alignment import Ragged
 from celadon.text.ngrams import expand
 from celadon.text.operations import Operations

@@ -14,12 +14,12 @@ from typing import ClassVar, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from celadon.batch import Batch
-from celadon.batch.units import Places, places_of, units_of, unreadable
 from celadon.core import Evidence, FloatArray, IntArray, Metric, MetricInfo, MetricScores, Need, Sample, UsageError
 from celadon.metrics.movers_bags import SENTENCES, bags_and_points, weighted_words
 from celadon.metrics.movers_documents import DROP, WordReading, read_texts
 from celadon.models.store.places import HF_PREFIX
+from celadon.scoring.batch import Batch
+from celadon.scoring.batch.units import Places, places_of, units_of, unreadable
 
 AVERAGE, MINILM = "average", "minilm"
 BUILTIN = "builtin"
@@ -94,10 +94,10 @@ class Vecsim(Metric):
         return None if self.encoder == AVERAGE else nearest_sentences(self, sample)
 
     def models(self) -> tuple[str, ...]:
-        from celadon.models.encoder import sentence_encoder
-        from celadon.models.mean_pooled import mean_pooled_encoder
-        from celadon.models.self_check import signed_name
-        from celadon.models.word_vectors import word_vectors
+        from celadon.models.encoders.encoder import sentence_encoder
+        from celadon.models.encoders.mean_pooled import mean_pooled_encoder
+        from celadon.models.networks.self_check import signed_name
+        from celadon.models.words.word_vectors import word_vectors
 
         if self.encoder == AVERAGE:
             return (signed_name(word_vectors(self.vectors)),)
@@ -133,7 +133,7 @@ class SentenceVectors(NamedTuple):
 
 def sentence_vectors(batch: Batch, name: str) -> SentenceVectors:
     """Encode the sentences of all texts."""
-    from celadon.models.mean_pooled import mean_pooled_encoder
+    from celadon.models.encoders.mean_pooled import mean_pooled_encoder
 
     if name != MINILM and not name.startswith(HF_PREFIX):
         found = batch.encodings(name)

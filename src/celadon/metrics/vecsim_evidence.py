@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from celadon.batch import Batch
 from celadon.core import Evidence, Sample, Span
+from celadon.scoring.batch import Batch
 from celadon.text.layout import shortened
 
 if TYPE_CHECKING:

@@ -17,8 +17,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from celadon.core import MissingExtraError, UsageError
-from celadon.models.model_files import files_digest
 from celadon.models.store import folder_of
+from celadon.models.store.model_files import files_digest
 from celadon.models.store.places import expanded, is_path
 from celadon.parsing import TIME_LIMIT, Failure, Reason
 from celadon.parsing.grammar import Grammar, Tagging

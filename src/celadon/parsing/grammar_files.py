@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from celadon.core import InputError
-from celadon.models.model_files import load_json, loading
+from celadon.models.store.model_files import load_json, loading
 from celadon.parsing.grammar import Grammar, Numbers, Rules
 from celadon.parsing.lexicon import CountedLexicon, CountTable, tag_shares
 

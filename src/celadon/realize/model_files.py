@@ -16,8 +16,8 @@ import numpy as np
 import numpy.typing as npt
 
 from celadon.core import InputError, UsageError
-from celadon.models.model_files import files_digest, load_json, loading
 from celadon.models.store import folder_of
+from celadon.models.store.model_files import files_digest, load_json, loading
 from celadon.parsing.lexicon import CountTable
 from celadon.parsing.supertags import parse_supertag
 from celadon.realize.baseline import Baseline

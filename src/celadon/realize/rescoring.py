@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from celadon.models.language_model import LanguageModel
+from celadon.models.language.language_model import LanguageModel
 from celadon.realize.lattice import Sentence
 
 NBEST = 30

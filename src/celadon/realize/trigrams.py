@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from celadon.core import IntArray
-from celadon.models.ngram_tables import KeyArray, NgramTables, find
+from celadon.models.language.ngram_tables import KeyArray, NgramTables, find
 from celadon.realize.word_forms import known_form
 
 BEGIN, END = "<s>", "</s>"

@@ -10,14 +10,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
-from celadon.batch import Batch
 from celadon.core import Metric, MetricInfo, MetricScores, Sample
 from celadon.report.aspects import WHOLE
 from celadon.report.charts import Axis, axis, beam, scale
 from celadon.report.columns import NULL, breakable, system_name
 from celadon.report.escape import escape
 from celadon.report.sections import SYSTEMS_DRAWN
-from celadon.summary import Summarizer, SummaryRow
+from celadon.scoring.batch import Batch
+from celadon.scoring.summary import Summarizer, SummaryRow
 
 _DECIMALS = 3
 

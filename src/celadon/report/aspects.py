@@ -7,7 +7,6 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from celadon.batch import Batch
 from celadon.core import Evidence, Metric, MetricScores, Sample
 from celadon.metrics.aspects import AspectEvidence, SentenceEvidence
 from celadon.metrics.gruen.coherence import GruenCoherence
@@ -19,6 +18,7 @@ from celadon.metrics.reading.celadon import ASPECT_METRICS, Celadon
 from celadon.report import aspect_html
 from celadon.report.escape import cut_at
 from celadon.report.keep import Kept
+from celadon.scoring.batch import Batch
 
 WHOLE = (Gruen, Celadon)
 """The metrics that are made of aspects."""

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from celadon.meta.poisson import Interval
 from celadon.report.escape import escape
-from celadon.summary import Bins
+from celadon.scoring.summary import Bins
 
 _MARGIN = 0.08
 

@@ -17,7 +17,7 @@ from celadon.report.keep import Kept, Lowest, Reservoir
 from celadon.report.parsed import parsed_texts
 from celadon.report.surprisal import surprisals
 from celadon.report.tree_drawings import tree_drawings
-from celadon.summary import DEFAULT_SEED, Summary
+from celadon.scoring.summary import DEFAULT_SEED, Summary
 
 _SECTIONS = {
     "systems": "Systems",

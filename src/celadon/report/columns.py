@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from celadon.core import Direction, Metric, MetricInfo
 from celadon.meta.poisson import Interval
 from celadon.report.escape import escape, short
-from celadon.summary import Bins, Summary, SummaryRow
+from celadon.scoring.summary import Bins, Summary, SummaryRow
 
 NULL = "–"
 NAME_LIMIT = 120

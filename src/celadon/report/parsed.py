@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from celadon.batch import Batch
 from celadon.core import Metric, Sample, Span
 from celadon.metrics.aspects import WORST
 from celadon.metrics.gleu import ParserMetric
 from celadon.metrics.gleu_evidence import GleuEvidence
 from celadon.report.escape import cut_at, escape, short
 from celadon.report.keep import Kept
+from celadon.scoring.batch import Batch
 
 # As much of a long text as is ever shown
 HEAD = 1_600

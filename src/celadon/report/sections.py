@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from celadon.report.charts import Axis, axis, bars, rebinned, scale, shares, whisker
 from celadon.report.columns import NULL, Column, occupied, system_name
 from celadon.report.escape import escape, short
-from celadon.summary import Bins, Summary, SummaryRow
+from celadon.scoring.summary import Bins, Summary, SummaryRow
 
 SYSTEMS_DRAWN = 60
 _INPUTS_NAMED = 12

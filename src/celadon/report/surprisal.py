@@ -6,13 +6,13 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
 
-from celadon.batch import Batch
 from celadon.core import Metric, Sample, Span
 from celadon.metrics.likelihood import Likelihood
 from celadon.metrics.likelihood_evidence import LABELS, LEVELS, LikelihoodEvidence, in_words
 from celadon.report.escape import cut_at, escape, short
 from celadon.report.keep import Kept
 from celadon.report.spans import shade_class
+from celadon.scoring.batch import Batch
 
 # As much of a long text as is ever shown, and somewhat more, so that the last token shown is scored in its sentence.
 HEAD = 1_600

@@ -8,15 +8,15 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from celadon.api import score_batch
-from celadon.batch import Batch
 from celadon.core import CeladonError, Components, Direction, FloatArray, Metric, Need, SetRelativeMetric, UsageError
-from celadon.fitting import Fitting, second_pass, waits
 from celadon.metrics.registry import load, load_all, names
 from celadon.reproduce.fingerprint import fingerprint
 from celadon.reproduce.published import OVER_CHARACTERS
 from celadon.reproduce.sets import RatedSet, digest
 from celadon.reproduce.store import ScoreStore
+from celadon.scoring.api import score_batch
+from celadon.scoring.batch import Batch
+from celadon.scoring.fitting import Fitting, second_pass, waits
 
 # Rows scored between two writes: what a killed run loses at most.
 PIECE_ROWS = 256

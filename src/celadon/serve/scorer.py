@@ -8,13 +8,13 @@ from collections.abc import Mapping, Sequence
 from enum import StrEnum
 from typing import NamedTuple, TypeAlias
 
-from celadon.batch import Batch
 from celadon.core import Evidence, FloatArray, InputError, Metric, MetricScores, Sample, SetRelativeMetric, UsageError
-from celadon.engine.cache.score_cache import ScoreCache, scores_through
-from celadon.fitting import fitted_on_file, missing, second_pass, waits
 from celadon.io import Fields
 from celadon.metrics.registry import load_all, metric_class, names
 from celadon.report.escape import cut_at
+from celadon.scoring.batch import Batch
+from celadon.scoring.cache.score_cache import ScoreCache, scores_through
+from celadon.scoring.fitting import fitted_on_file, missing, second_pass, waits
 from celadon.serve.settings import ServeSettings
 from celadon.serve.shown import Shown, shown
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from celadon.core import UsageError
-from celadon.engine.cache.score_cache import CacheSettings
+from celadon.scoring.cache.score_cache import CacheSettings
 
 
 @dataclass(frozen=True)

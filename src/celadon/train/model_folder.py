@@ -16,7 +16,7 @@ from celadon.core import InputError, IntArray, UsageError
 from celadon.io.atomic import output_errors
 from celadon.models.store import write_manifest
 from celadon.text.scripts import is_in_scripts
-from celadon.train.vocabulary import SPECIAL
+from celadon.train.language_models.vocabulary import SPECIAL
 
 if TYPE_CHECKING:
     from tokenizers import Tokenizer

@@ -13,8 +13,8 @@ from contextlib import suppress
 import torch
 from torch import nn
 
-from celadon.train.encoder_network import EncoderNetwork, EncoderShape
-from celadon.train.lstm import LstmLanguageModel, Shape
+from celadon.train.encoders.encoder_network import EncoderNetwork, EncoderShape
+from celadon.train.language_models.lstm import LstmLanguageModel, Shape
 
 LARGEST_DIFFERENCE = 0.1
 """Largest relative difference of a loss or of its gradient. Eight bits come to less than 0.01 in these trials."""

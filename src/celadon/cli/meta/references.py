@@ -148,8 +148,8 @@ def _scored(samples: list[Sample], metrics: tuple[Metric, ...]) -> dict[str, Flo
     import numpy as np
     from tqdm import tqdm
 
-    from celadon.api import score
-    from celadon.fitting import waits
+    from celadon.scoring.api import score
+    from celadon.scoring.fitting import waits
 
     if any(waits(metric) for metric in metrics):
         # one set of constants for all numbers of references

@@ -26,9 +26,9 @@ from celadon.cli.train.precision_option import add_precision, settle_precision
 from celadon.cli.train.recipe_options import add_numbers, file_names, given_options, recipe_of
 
 if TYPE_CHECKING:
-    from celadon.train.acceptability import AcceptabilityTraining
-    from celadon.train.acceptability_examples import Lesson, Sources
-    from celadon.train.encoder_recipes import AcceptabilityRecipe
+    from celadon.train.encoders.acceptability import AcceptabilityTraining
+    from celadon.train.encoders.acceptability_examples import Lesson, Sources
+    from celadon.train.encoders.encoder_recipes import AcceptabilityRecipe
 
 _EPILOG = """\
 Sentences of the corpus (plain text, also .xz, .gz; a paragraph a line, a blank line between articles) and of treebanks
@@ -47,7 +47,7 @@ _NUMBERS = EXAMPLE_NUMBERS | {
 
 def add_parser(kinds: Any) -> None:
     """Add this kind."""
-    from celadon.train.encoder_recipes import AcceptabilityRecipe
+    from celadon.train.encoders.encoder_recipes import AcceptabilityRecipe
 
     command = kinds.add_parser(
         "acceptability",
@@ -71,7 +71,7 @@ def add_parser(kinds: Any) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Train, measure and write."""
     from celadon.text.layout import printable
-    from celadon.train.encoder_recipes import AcceptabilityRecipe
+    from celadon.train.encoders.encoder_recipes import AcceptabilityRecipe
     from celadon.train.model_folder import check_new_folder
     from celadon.train.training_run import import_torch
 
@@ -99,8 +99,8 @@ def _prepared(
     arguments: argparse.Namespace, recipe: AcceptabilityRecipe, folder: Path
 ) -> tuple[AcceptabilityTraining, Sources]:
     from celadon.models.store import folder_of
-    from celadon.train.acceptability import AcceptabilityTraining, encoder_tokenizer
-    from celadon.train.material import prepare
+    from celadon.train.encoders.acceptability import AcceptabilityTraining, encoder_tokenizer
+    from celadon.train.encoders.material import prepare
 
     sources = sources_of(arguments, recipe.seed)
     base, work = folder_of(arguments.base), _work(arguments, folder)
@@ -116,8 +116,8 @@ def _lesson(arguments: argparse.Namespace, recipe: AcceptabilityRecipe, work: Pa
     if not arguments.teacher:
         yield None
         return
-    from celadon.train.acceptability_examples import Lesson
-    from celadon.train.teacher import open_teacher
+    from celadon.train.encoders.acceptability_examples import Lesson
+    from celadon.train.encoders.teacher import open_teacher
 
     teacher = open_teacher(Path(arguments.teacher))
     with bar("asking the teacher", 2 * recipe.taught, unit="sentence") as shown:
@@ -132,10 +132,10 @@ def _finish(
     commands: Sequence[str],
 ) -> Sequence[str]:
     """Write the encoder, then measure it as it lies there."""
-    from celadon.train.acceptability_card import acceptability_card
-    from celadon.train.acceptability_measures import labels_told, pairs_told
-    from celadon.train.encoder_files import write_encoder
-    from celadon.train.network_file import KeptNetwork, save_network
+    from celadon.train.encoders.acceptability_card import acceptability_card
+    from celadon.train.encoders.acceptability_measures import labels_told, pairs_told
+    from celadon.train.encoders.encoder_files import write_encoder
+    from celadon.train.encoders.network_file import KeptNetwork, save_network
 
     tokenizer = training.material.tokenizer.to_str()
     pairs = pairs_told(training)
@@ -152,7 +152,7 @@ def _finish(
 
 def _commands(arguments: argparse.Namespace) -> list[str]:
     """The commands that make this encoder, with files by their names: that of its teacher, if there is one, first."""
-    from celadon.train.teacher import teacher_made_by
+    from celadon.train.encoders.teacher import teacher_made_by
 
     given: list[str] = [*file_names(arguments.corpus), "--output", Path(arguments.output).name]
     given += [*source_options(arguments), *(word for path in arguments.test for word in ("--test", Path(path).name))]

@@ -12,7 +12,7 @@ from celadon.cli.train import ratings as rated
 
 if TYPE_CHECKING:
     from celadon.io.combination_file import Combination
-    from celadon.train.combine import Figure, Trained
+    from celadon.train.combinations.combine import Figure, Trained
 
 # From here on the smaller of two features is as good as not there.
 _UNEVEN = 10
@@ -57,7 +57,7 @@ def run(arguments: argparse.Namespace) -> int:
     from celadon.core import UsageError
     from celadon.io.combination_file import write_combination
     from celadon.report.plots.style import require_matplotlib
-    from celadon.train.combine import train_combination
+    from celadon.train.combinations.combine import train_combination
 
     features = meta_tables.named(arguments.features)
     if arguments.plot and not arguments.plot.lower().endswith((".png", ".svg")):

@@ -12,8 +12,8 @@ from celadon.cli.train.bars import bar
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from celadon.train.fergus import FergusRecipe
-    from celadon.train.fergus_trees import Parts, TreebankTree
+    from celadon.train.realizer.fergus import FergusRecipe
+    from celadon.train.realizer.fergus_trees import Parts, TreebankTree
 
 _EPILOG = """\
 A treebank is a file of trees in Penn brackets, or a folder or zip archive of files that end in .mrg; or a CoNLL-U file
@@ -60,11 +60,11 @@ def run(arguments: argparse.Namespace) -> int:
     from celadon.core import UsageError
     from celadon.realize.model_files import save_fergus
     from celadon.text.layout import printable
-    from celadon.train.fergus import train_fergus
-    from celadon.train.fergus_card import card, figures
-    from celadon.train.fergus_lm import number_sentences, text_words
-    from celadon.train.fergus_trees import part_trees, read_derivations
     from celadon.train.model_folder import check_new_folder, new_folder
+    from celadon.train.realizer.fergus import train_fergus
+    from celadon.train.realizer.fergus_card import card, figures
+    from celadon.train.realizer.fergus_lm import number_sentences, text_words
+    from celadon.train.realizer.fergus_trees import part_trees, read_derivations
     from celadon.train.training_run import import_torch
 
     folder, treebank = Path(arguments.output), Path(arguments.treebank)
@@ -94,7 +94,7 @@ def _recipe(arguments: argparse.Namespace) -> FergusRecipe:
     from dataclasses import replace
 
     from celadon.core import UsageError
-    from celadon.train.fergus import FergusRecipe
+    from celadon.train.realizer.fergus import FergusRecipe
 
     recipe = FergusRecipe()
     trigrams = {"vocabulary": arguments.vocab, "pairs": arguments.bigrams, "triples": arguments.trigrams}
@@ -123,7 +123,7 @@ def _sentences(paths: Sequence[str]) -> Iterator[str]:
 
 def _steps(parts: Parts, epochs: int) -> int:
     """What the bar counts: trees that are tagged, treelets that are seen, trees that are realized."""
-    from celadon.train.fergus import KEPT_SHARES, TRIGRAM_WEIGHTS
+    from celadon.train.realizer.fergus import KEPT_SHARES, TRIGRAM_WEIGHTS
 
     def treelets(tree: TreebankTree) -> int:
         return sum(bool(each.attachments) for each in tree.derivation.in_order())

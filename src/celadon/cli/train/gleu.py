@@ -13,7 +13,7 @@ from celadon.cli.train.bars import bar
 from celadon.cli.train.recipe_options import file_names, given_options, recipe_of
 
 if TYPE_CHECKING:
-    from celadon.train.gleu import TrainedGleu
+    from celadon.train.combinations.gleu import TrainedGleu
 
 _EPILOG = """\
 Real sentences of the corpus are told from as many that are glued together word by word, by what three parsers make of
@@ -65,7 +65,7 @@ def run(arguments: argparse.Namespace) -> int:
     from celadon.io import atomic_write_text, check_distinct
     from celadon.io.paragraphs import corpus_size
     from celadon.text.layout import printable, table
-    from celadon.train.gleu import GleuRecipe, make_examples, read_some, train_gleu
+    from celadon.train.combinations.gleu import GleuRecipe, make_examples, read_some, train_gleu
 
     recipe = recipe_of(arguments, GleuRecipe)
     check_distinct(arguments.output, arguments.corpus)

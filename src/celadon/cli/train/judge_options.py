@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from celadon.cli.train.bars import bar
 
 if TYPE_CHECKING:
-    from celadon.train.acceptability_examples import Sources
+    from celadon.train.encoders.acceptability_examples import Sources
     from celadon.train.training_run import Progress, TrainingRun
 
 _SOURCES = {
@@ -52,8 +52,8 @@ def add_run_options(command: argparse.ArgumentParser) -> None:
 
 def sources_of(arguments: argparse.Namespace, seed: int) -> Sources:
     """What was named to learn from."""
-    from celadon.train.acceptability_examples import Sources
     from celadon.train.corpus import Corpus
+    from celadon.train.encoders.acceptability_examples import Sources
 
     corpus = Corpus(tuple(Path(path) for path in arguments.corpus), seed=seed)
     return Sources(corpus, *(tuple(map(Path, getattr(arguments, name))) for name in _SOURCES))

@@ -15,7 +15,7 @@ from celadon.cli.train.precision_option import add_precision, settle_precision
 
 if TYPE_CHECKING:
     from celadon.train.corpus import Corpus
-    from celadon.train.lm import Material, Recipe, Training
+    from celadon.train.language_models.lm import Material, Recipe, Training
     from celadon.train.training_run import Progress
 
 _VOCABULARY = {"wordpiece": 16_000, "word": 128_000}
@@ -50,7 +50,7 @@ def add_parser(kinds: Any) -> None:
 
 
 def _add_recipe(command: argparse.ArgumentParser) -> None:
-    from celadon.train.lm import Recipe
+    from celadon.train.language_models.lm import Recipe
 
     default = {field.name: field.default for field in fields(Recipe)}
     command.add_argument("--unit", choices=tuple(_VOCABULARY), default="wordpiece", help="what a token is")
@@ -88,8 +88,8 @@ def run(arguments: argparse.Namespace) -> int:
     from celadon.cli.train.bars import bar
     from celadon.text.layout import printable
     from celadon.train.corpus import Corpus
-    from celadon.train.lm import Training
-    from celadon.train.lm_files import card, finish, perplexity, write_lm
+    from celadon.train.language_models.lm import Training
+    from celadon.train.language_models.lm_files import card, finish, perplexity, write_lm
     from celadon.train.model_folder import check_new_folder
     from celadon.train.training_run import import_torch
 
@@ -119,7 +119,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _recipe(arguments: argparse.Namespace) -> Recipe:
-    from celadon.train.lm import Recipe
+    from celadon.train.language_models.lm import Recipe
 
     given = {field.name: getattr(arguments, field.name) for field in fields(Recipe) if hasattr(arguments, field.name)}
     return Recipe(**given, vocabulary=arguments.vocab or _VOCABULARY[arguments.unit])
@@ -127,8 +127,8 @@ def _recipe(arguments: argparse.Namespace) -> Recipe:
 
 def _prepared(corpus: Corpus, recipe: Recipe, work: Path, tokenizer: Path | None) -> Material:
     from celadon.cli.train.bars import bar
-    from celadon.train.lm import prepare
-    from celadon.train.vocabulary import PASSES
+    from celadon.train.language_models.lm import prepare
+    from celadon.train.language_models.vocabulary import PASSES
 
     # the vocabulary is made, then the corpus is numbered
     passes = 1 + (0 if tokenizer else PASSES[recipe.unit])

@@ -12,7 +12,7 @@ from celadon.cli.progress import CountProgress
 from celadon.cli.train import ratings as rated
 
 if TYPE_CHECKING:
-    from celadon.train.morcela import Figure, Learned
+    from celadon.train.combinations.morcela import Figure, Learned
 
 _EPILOG = """\
 MORCELA (Tjuatja et al. 2024) is (ln p_M - beta * ln p_u + gamma) / |S|; SLOR is beta 1 and gamma 0. Each text is one
@@ -45,8 +45,8 @@ def add_parser(kinds: Any) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Learn, write, print."""
     from celadon.io import atomic_write_text
-    from celadon.models.loading import language_model
-    from celadon.train.morcela import learn_morcela
+    from celadon.models.language.loading import language_model
+    from celadon.train.combinations.morcela import learn_morcela
 
     rated.check_outputs(arguments, arguments.output)
     table, test = rated.tables_of(arguments)
@@ -74,7 +74,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 def _print(learned: Learned, model: str) -> None:
     from celadon.text.layout import printable, table
-    from celadon.train.morcela import interval
+    from celadon.train.combinations.morcela import interval
 
     weights = learned.weights
     print(printable(f"{model}, {weights.kind} regression on {weights.rows:,} texts"), end="\n\n")

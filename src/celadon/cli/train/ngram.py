@@ -12,8 +12,8 @@ if TYPE_CHECKING:
     from tokenizers import Tokenizer
 
     from celadon.train.corpus import Corpus, EncodedSentences
-    from celadon.train.lm import HeldOut
-    from celadon.train.ngram_files import TrainedNgrams
+    from celadon.train.language_models.lm import HeldOut
+    from celadon.train.language_models.ngram_files import TrainedNgrams
 
 _UNITS = {"wordpiece": 16_000, "word": 128_000}
 
@@ -57,8 +57,8 @@ def run(arguments: argparse.Namespace) -> int:
     """Train and write."""
     from celadon.core import UsageError
     from celadon.train.corpus import Corpus
+    from celadon.train.language_models.ngram_files import write_model
     from celadon.train.model_folder import check_new_folder
-    from celadon.train.ngram_files import write_model
 
     if arguments.unit and arguments.tokenizer:
         raise UsageError("--unit does not go with --tokenizer, which says what a token is")
@@ -90,17 +90,17 @@ def _check_arpa(arguments: argparse.Namespace) -> None:
 
 def _check_order(arguments: argparse.Namespace) -> None:
     """Before the corpus is read; a tokenizer that is given is checked when it is opened."""
-    from celadon.models.ngram_tables import bits_of
+    from celadon.models.language.ngram_tables import bits_of
 
     if not arguments.tokenizer:
         bits_of(arguments.vocab or _UNITS[arguments.unit or "wordpiece"], arguments.order)
 
 
 def _tokenizer(arguments: argparse.Namespace, corpus: Corpus) -> Tokenizer:
-    from celadon.models.model_files import load_tokenizer
-    from celadon.models.ngram_tables import bits_of
+    from celadon.models.language.ngram_tables import bits_of
+    from celadon.models.store.model_files import load_tokenizer
     from celadon.train.corpus import TrainingTexts
-    from celadon.train.vocabulary import PASSES, marks_of, train_tokenizer
+    from celadon.train.language_models.vocabulary import PASSES, marks_of, train_tokenizer
 
     if arguments.tokenizer:
         tokenizer = load_tokenizer(Path(arguments.tokenizer))
@@ -122,9 +122,9 @@ def _numbered(corpus: Corpus, tokenizer: Tokenizer) -> tuple[EncodedSentences, E
 def _train(tokenizer: Tokenizer, trained: EncodedSentences, order: int) -> TrainedNgrams:
     import numpy as np
 
-    from celadon.train.kneser_ney import train_ngrams
-    from celadon.train.ngram_files import TrainedNgrams
-    from celadon.train.vocabulary import marks_of
+    from celadon.train.language_models.kneser_ney import train_ngrams
+    from celadon.train.language_models.ngram_files import TrainedNgrams
+    from celadon.train.language_models.vocabulary import marks_of
 
     marks, size = marks_of(tokenizer), tokenizer.get_vocab_size()
     with bar("counting and smoothing", 2 * order, unit="step") as shown:
@@ -135,7 +135,7 @@ def _train(tokenizer: Tokenizer, trained: EncodedSentences, order: int) -> Train
 
 
 def _measured(model: TrainedNgrams, sentences: EncodedSentences) -> HeldOut | None:
-    from celadon.train.lm import HeldOut
+    from celadon.train.language_models.lm import HeldOut
 
     if not len(sentences):
         return None
@@ -144,7 +144,7 @@ def _measured(model: TrainedNgrams, sentences: EncodedSentences) -> HeldOut | No
 
 
 def _write_arpa(path: str, model: TrainedNgrams) -> None:
-    from celadon.train.ngram_files import write_arpa
+    from celadon.train.language_models.ngram_files import write_arpa
 
     with bar("ARPA file", sum(map(len, model.tables.logprobs)), unit="line") as shown:
         write_arpa(path, model, shown.update)

@@ -13,9 +13,9 @@ from celadon.cli.train.precision_option import add_precision, settle_precision
 from celadon.cli.train.recipe_options import add_numbers, file_names, given_options, recipe_of
 
 if TYPE_CHECKING:
-    from celadon.train.encoder_recipes import OrderRecipe
-    from celadon.train.network_file import KeptNetwork
-    from celadon.train.order import OrderFigures
+    from celadon.train.encoders.encoder_recipes import OrderRecipe
+    from celadon.train.encoders.network_file import KeptNetwork
+    from celadon.train.encoders.sentence_order import OrderFigures
 
 _EPILOG = """\
 Sentences of one paragraph are compared two by two; articles kept apart tell how often the order is told right. The
@@ -37,7 +37,7 @@ _NUMBERS = {
 
 def add_parser(kinds: Any) -> None:
     """Add this kind."""
-    from celadon.train.encoder_recipes import OrderRecipe
+    from celadon.train.encoders.encoder_recipes import OrderRecipe
 
     command = kinds.add_parser(
         "order",
@@ -67,7 +67,7 @@ def add_parser(kinds: Any) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Train, measure and write."""
     from celadon.text.layout import printable
-    from celadon.train.encoder_recipes import OrderRecipe
+    from celadon.train.encoders.encoder_recipes import OrderRecipe
     from celadon.train.model_folder import check_new_folder
     from celadon.train.training_run import import_torch
 
@@ -76,9 +76,9 @@ def run(arguments: argparse.Namespace) -> int:
     torch = import_torch()
     if arguments.threads:
         torch.set_num_threads(arguments.threads)
-    from celadon.train.acceptability_card import order_card
-    from celadon.train.encoder_files import write_encoder
-    from celadon.train.network_file import load_network
+    from celadon.train.encoders.acceptability_card import order_card
+    from celadon.train.encoders.encoder_files import write_encoder
+    from celadon.train.encoders.network_file import load_network
 
     recipe = replace(recipe_of(arguments, OrderRecipe), precision=settle_precision(arguments))
     kept = load_network(Path(arguments.network))
@@ -92,8 +92,8 @@ def run(arguments: argparse.Namespace) -> int:
 def _train(arguments: argparse.Namespace, recipe: OrderRecipe, kept: KeptNetwork) -> OrderFigures:
     from tokenizers import Tokenizer
 
-    from celadon.train import order
     from celadon.train.corpus import Corpus
+    from celadon.train.encoders import sentence_order as order
 
     corpus = Corpus(tuple(Path(path) for path in arguments.corpus), seed=recipe.seed)
     with bar("drawing paragraphs", corpus.size) as shown:

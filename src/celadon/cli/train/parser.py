@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from celadon.cli.train.bars import bar
 
 if TYPE_CHECKING:
-    from celadon.train.parser import ParserRecipe
+    from celadon.train.parsers.parser import ParserRecipe
 
 _EPILOG = """\
 A treebank is a file of trees in Penn brackets (also .xz, .gz), or a folder or zip archive of files that end in .mrg. Of
@@ -57,10 +57,10 @@ def run(arguments: argparse.Namespace) -> int:
     from celadon.parsing.chart_parser import check_compiler
     from celadon.text.layout import printable
     from celadon.train.model_folder import check_new_folder
-    from celadon.train.parser import part
-    from celadon.train.parser_files import card, figures, train_parser, write_parser
-    from celadon.train.penn_forms import read_tagged
-    from celadon.train.tree_documents import by_document
+    from celadon.train.parsers.parser import part
+    from celadon.train.parsers.parser_files import card, figures, train_parser, write_parser
+    from celadon.train.parsers.penn_forms import read_tagged
+    from celadon.train.parsers.tree_documents import by_document
 
     folder, treebank = Path(arguments.output), Path(arguments.treebank)
     check_new_folder(folder)
@@ -82,7 +82,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _recipes(arguments: argparse.Namespace) -> list[ParserRecipe]:
-    from celadon.train.parser import CANDIDATES, ParserRecipe
+    from celadon.train.parsers.parser import CANDIDATES, ParserRecipe
 
     given = (arguments.vertical, arguments.horizontal, arguments.splits)
     if given == (None, None, None):

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from celadon.cli.meta import tables as meta_tables
 
 if TYPE_CHECKING:
-    from celadon.train.ratings import RatedTexts
+    from celadon.train.combinations.ratings import RatedTexts
 
 
 def add_ratings(command: argparse.ArgumentParser, references: bool) -> None:
@@ -62,7 +62,7 @@ def check_outputs(arguments: argparse.Namespace, *outputs: str | None) -> None:
 def tables_of(arguments: argparse.Namespace) -> tuple[RatedTexts, RatedTexts | None]:
     """The table that is learned from, and the other one to test on, if there is one."""
     from celadon.io import Fields
-    from celadon.train.ratings import read_ratings
+    from celadon.train.combinations.ratings import read_ratings
 
     fields = Fields(
         text=arguments.text_field,

@@ -37,7 +37,7 @@ _NUMBERS = EXAMPLE_NUMBERS | {
 
 def add_parser(kinds: Any) -> None:
     """Add this kind."""
-    from celadon.train.encoder_recipes import TeacherRecipe
+    from celadon.train.encoders.encoder_recipes import TeacherRecipe
 
     command = kinds.add_parser(
         "teacher",
@@ -58,7 +58,7 @@ def run(arguments: argparse.Namespace) -> int:
     from celadon.core import UsageError
     from celadon.models.store import folder_of
     from celadon.text.layout import printable
-    from celadon.train.encoder_recipes import TeacherRecipe
+    from celadon.train.encoders.encoder_recipes import TeacherRecipe
     from celadon.train.training_run import import_torch
 
     output = Path(arguments.output)
@@ -67,9 +67,9 @@ def run(arguments: argparse.Namespace) -> int:
     torch = import_torch()
     if arguments.threads:
         torch.set_num_threads(arguments.threads)
-    from celadon.train.acceptability_measures import labels_told, pairs_told
-    from celadon.train.material import TEACHER_STREAM, prepare
-    from celadon.train.teacher import BASE, TeacherTraining, teacher_tokenizer
+    from celadon.train.encoders.acceptability_measures import labels_told, pairs_told
+    from celadon.train.encoders.material import TEACHER_STREAM, prepare
+    from celadon.train.encoders.teacher import BASE, TeacherTraining, teacher_tokenizer
 
     recipe = recipe_of(arguments, TeacherRecipe)
     sources, base = sources_of(arguments, recipe.seed), folder_of(BASE)

@@ -12,8 +12,8 @@ from celadon.cli.train.recipe_options import add_numbers, file_names, given_opti
 
 if TYPE_CHECKING:
     from celadon.train.corpus import Corpus
-    from celadon.train.word_vector_files import TrainedVectors
-    from celadon.train.word_vectors import VectorRecipe
+    from celadon.train.language_models.word_vector_files import TrainedVectors
+    from celadon.train.language_models.word_vectors import VectorRecipe
 
 _EPILOG = """\
 A corpus is plain text (also .xz, .gz), a paragraph a line, a blank line between articles. On the articles kept apart
@@ -34,7 +34,7 @@ _NUMBERS = {
 
 def add_parser(kinds: Any) -> None:
     """Add this kind."""
-    from celadon.train.word_vectors import VectorRecipe
+    from celadon.train.language_models.word_vectors import VectorRecipe
 
     command = kinds.add_parser(
         "vectors",
@@ -54,9 +54,9 @@ def run(arguments: argparse.Namespace) -> int:
     """Train, measure and write."""
     from celadon.text.layout import printable
     from celadon.train.corpus import Corpus
+    from celadon.train.language_models.word_vector_files import card, transitions_text, write_vectors
+    from celadon.train.language_models.word_vectors import VectorRecipe
     from celadon.train.model_folder import check_new_folder
-    from celadon.train.word_vector_files import card, transitions_text, write_vectors
-    from celadon.train.word_vectors import VectorRecipe
 
     folder = Path(arguments.output)
     check_new_folder(folder)
@@ -71,8 +71,13 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _train(corpus: Corpus, recipe: VectorRecipe) -> TrainedVectors:
-    from celadon.train import word_vectors as steps
-    from celadon.train.word_vector_files import TrainedVectors, in_memory, judge_transitions, sentence_pairs
+    from celadon.train.language_models import word_vectors as steps
+    from celadon.train.language_models.word_vector_files import (
+        TrainedVectors,
+        in_memory,
+        judge_transitions,
+        sentence_pairs,
+    )
 
     with bar("counting words", corpus.size) as shown:
         vocabulary, apart = steps.read_vocabulary(corpus, recipe.words, shown.update)

@@ -13,11 +13,11 @@ from typing import ClassVar
 
 import numpy as np
 
-from celadon.batch import Batch, Orders
 from celadon.core import Evidence, FloatArray, Metric, MetricInfo, MetricScores, Sample, Span
 from celadon.metrics.aspects import batch_of
 from celadon.metrics.gruen.models import model_facts, model_names
 from celadon.metrics.gruen.settings import tier_of
+from celadon.scoring.batch import Batch, Orders
 
 PARTS = ("splits", "doubted", "worst")
 DOUBTED, IN_ORDER = "doubted order", "in order"

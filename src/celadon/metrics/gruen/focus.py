@@ -1,7 +1,7 @@
 """Focus: adjacent sentences that have nothing to do with each other (GRUEN, Zhu and Bhat 2020).
 
-Two adjacent sentences are compared by Word Mover's similarity (:mod:`celadon.models.word_mover`); where that is below
-the threshold the transition is weak and costs the penalty. The paper's threshold, 0.05, is for other vectors and
+Two adjacent sentences are compared by Word Mover's similarity (:mod:`celadon.models.words.word_mover`); where that is
+below the threshold the transition is weak and costs the penalty. The paper's threshold, 0.05, is for other vectors and
 another similarity; here all vectors have their own, found on articles that they were not trained on. A transition of
 which one sentence has no content word with a vector cannot be judged and is not weak. Sentences without letters and
 digits, as a line of asterisks, are left out.
@@ -17,10 +17,10 @@ from typing import ClassVar, NamedTuple
 
 import numpy as np
 
-from celadon.batch import NO_WORDS, Batch
 from celadon.core import Evidence, Metric, MetricInfo, MetricScores, Sample, Span, UsageError
 from celadon.metrics.aspects import batch_of
-from celadon.models.word_vectors import WordVectors
+from celadon.models.words.word_vectors import WordVectors
+from celadon.scoring.batch import NO_WORDS, Batch
 from celadon.text.scripts import is_in_scripts, is_wordless
 
 PARTS = ("pairs", "weak", "least", "mean")
@@ -69,8 +69,8 @@ def transitions(batch: Batch, model: str = "builtin") -> Transitions:
 
 
 def _compare(batch: Batch, model: str) -> Transitions:
-    from celadon.models.word_mover import similarities
-    from celadon.models.word_vectors import word_vectors
+    from celadon.models.words.word_mover import similarities
+    from celadon.models.words.word_vectors import word_vectors
 
     vectors = word_vectors(model)
     reasons: dict[int, str] = {}
@@ -161,7 +161,7 @@ class GruenFocus(Metric):
 
     def used_threshold(self) -> float:
         """Return the threshold: the one that was given, or that of the vectors."""
-        from celadon.models.word_vectors import word_vectors
+        from celadon.models.words.word_vectors import word_vectors
 
         threshold = word_vectors(self.model).threshold if self.threshold is None else self.threshold
         if threshold is None:
@@ -196,7 +196,7 @@ class GruenFocus(Metric):
         )
 
     def models(self) -> tuple[str, ...]:
-        from celadon.models.word_vectors import word_vectors
+        from celadon.models.words.word_vectors import word_vectors
 
         vectors = word_vectors(self.model)
         return (f"{vectors.name}@{vectors.digest[:8]}",)

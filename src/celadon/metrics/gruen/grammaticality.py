@@ -8,13 +8,13 @@ from typing import ClassVar
 
 import numpy as np
 
-from celadon.batch import Batch, Likelihoods
-from celadon.batch.units import Places, same_units
 from celadon.core import FloatArray, IntArray, Metric, MetricInfo, MetricScores, Sample, Span, UsageError
 from celadon.metrics.aspects import SENTENCE, WORST, SentenceEvidence, batch_of
 from celadon.metrics.gruen.models import model_facts, model_names
 from celadon.metrics.gruen.settings import ACCEPTABILITY_SHARE, OTHER_SCALE, SCALES, Scale, tier_of
 from celadon.metrics.per_text import least, means
+from celadon.scoring.batch import Batch, Likelihoods
+from celadon.scoring.batch.units import Places, same_units
 
 PARTS = ("likelihood", "acceptability", "worst", "sentences")
 
@@ -76,7 +76,7 @@ def _judge(batch: Batch, likelihood: str, acceptability: str) -> SentenceGrammar
 
 
 def _is_masked(model: str) -> bool:
-    from celadon.models.loading import language_model
+    from celadon.models.language.loading import language_model
 
     return hasattr(language_model(model), "pseudo")
 

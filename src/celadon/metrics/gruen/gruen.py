@@ -8,7 +8,6 @@ from typing import ClassVar
 
 import numpy as np
 
-from celadon.batch import Batch
 from celadon.core import Metric, MetricInfo, MetricScores, Sample, UsageError
 from celadon.metrics.aspects import AspectEvidence, aspect_evidence
 from celadon.metrics.gruen.coherence import GruenCoherence
@@ -16,6 +15,7 @@ from celadon.metrics.gruen.focus import GruenFocus
 from celadon.metrics.gruen.grammaticality import GruenGrammaticality
 from celadon.metrics.gruen.redundancy import GruenRedundancy
 from celadon.metrics.gruen.settings import WEIGHTS, tier_of
+from celadon.scoring.batch import Batch
 
 PARTS = ("grammaticality", "redundancy", "focus", "coherence")
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from celadon.batch.order import LIKELIHOOD
-from celadon.models.self_check import signed_name
+from celadon.models.networks.self_check import signed_name
 from celadon.models.store.places import HF_PREFIX
+from celadon.scoring.batch.order import LIKELIHOOD
 
 if TYPE_CHECKING:
-    from celadon.models.transformers_heads import AcceptabilityClassifier, OrderHead
+    from celadon.models.encoders.transformers_heads import AcceptabilityClassifier, OrderHead
 
 
 def model_names(
@@ -49,24 +49,24 @@ def model_facts(acceptability: str = "", order: str = "") -> dict[str, str]:
 
 
 def _language_model(name: str) -> str:
-    from celadon.models.loading import language_model
+    from celadon.models.language.loading import language_model
 
     return signed_name(language_model(name))
 
 
 def _encoder(name: str) -> str:
-    from celadon.models.encoder import sentence_encoder
+    from celadon.models.encoders.encoder import sentence_encoder
 
     return f"encoder:{signed_name(sentence_encoder(name))}"
 
 
 def _acceptability_head(name: str) -> AcceptabilityClassifier:
-    from celadon.models.transformers_heads import acceptability_classifier
+    from celadon.models.encoders.transformers_heads import acceptability_classifier
 
     return acceptability_classifier(name)
 
 
 def _open_order_head(name: str) -> OrderHead:
-    from celadon.models.transformers_heads import order_head
+    from celadon.models.encoders.transformers_heads import order_head
 
     return order_head(name)

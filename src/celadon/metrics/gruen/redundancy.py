@@ -16,8 +16,8 @@ from typing import ClassVar
 
 import numpy as np
 
-from celadon.batch import NO_WORDS, Batch
 from celadon.core import Evidence, FloatArray, Metric, MetricInfo, MetricScores, Sample, Span, UsageError
+from celadon.scoring.batch import NO_WORDS, Batch
 from celadon.text.repetition import (
     MAX_CHARACTERS,
     NORMALISATION,

@@ -8,7 +8,6 @@ from typing import ClassVar
 
 import numpy as np
 
-from celadon.batch import Batch
 from celadon.core import Evidence, FloatArray, Metric, MetricInfo, MetricScores, Sample
 from celadon.metrics.aspects import AspectEvidence, aspect_evidence, batch_of
 from celadon.metrics.gruen.models import model_facts, model_names
@@ -25,6 +24,7 @@ from celadon.metrics.reading.weights import (
     ReadingWeights,
     weights_of,
 )
+from celadon.scoring.batch import Batch
 
 
 @dataclass(frozen=True)
@@ -36,7 +36,7 @@ class _Reading(Metric):
     tier
         Which models read: ``builtin`` or ``standard``.
     weights
-        A file that ``celadon train reading`` made; by default the tier's own weights.
+        A file that ``celadon train celadon`` made; by default the tier's own weights.
     """
 
     tier: str = "builtin"

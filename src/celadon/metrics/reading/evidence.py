@@ -8,7 +8,6 @@ from itertools import pairwise
 
 import numpy as np
 
-from celadon.batch import Batch, Orders
 from celadon.core import Evidence, Sample, Span
 from celadon.metrics.aspects import SENTENCE, WORST, SentenceEvidence
 from celadon.metrics.gruen.coherence import order_evidence
@@ -17,6 +16,7 @@ from celadon.metrics.gruen.redundancy import REPEATED, GruenRedundancy, Redundan
 from celadon.metrics.meteor import function_words
 from celadon.metrics.reading.features import GAP, WITHIN
 from celadon.metrics.reading.judgement import Judgement
+from celadon.scoring.batch import Batch, Orders
 from celadon.text.repetition import Loop, longest_loop, repeated_grams, sentence_words
 from celadon.text.surface_marks import hanging_opening, loose_end, unknown_marks
 

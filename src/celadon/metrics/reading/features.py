@@ -8,13 +8,13 @@ from typing import NamedTuple
 
 import numpy as np
 
-from celadon.batch import Batch, Encodings
-from celadon.batch.units import Places, same_units
 from celadon.core import FloatArray, IntArray
 from celadon.metrics.gruen.redundancy import redundancies
 from celadon.metrics.meteor import function_words
 from celadon.metrics.per_text import least, means
 from celadon.metrics.reading.fluency import fluency
+from celadon.scoring.batch import Batch, Encodings
+from celadon.scoring.batch.units import Places, same_units
 from celadon.text.repetition import longest_loop, repeated_grams, sentence_words
 from celadon.text.surface_marks import hanging_opening, loose_end, unknown_marks
 

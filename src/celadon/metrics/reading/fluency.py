@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from celadon.core import FloatArray
-from celadon.models.language_model import TokenScores
+from celadon.models.language.language_model import TokenScores
 
 CAP = 2.0
 """The most that a token counts for: the logarithm of how much likelier it is here than on its own. A token that nobody

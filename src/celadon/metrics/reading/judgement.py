@@ -7,11 +7,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from celadon.batch import Batch
 from celadon.core import FloatArray
 from celadon.metrics.per_text import least, means
 from celadon.metrics.reading.features import Features, reading_features
 from celadon.metrics.reading.weights import ASPECTS, GRAMMATICALITY, TIERS, ReadingWeights
+from celadon.scoring.batch import Batch
 
 
 @dataclass(frozen=True, eq=False)

@@ -1,4 +1,4 @@
-"""The weights of `celadon`: few, in a JSON file that can be read, made by ``celadon train reading``."""
+"""The weights of `celadon`: few, in a JSON file that can be read, made by ``celadon train celadon``."""
 
 from __future__ import annotations
 

@@ -21,7 +21,7 @@ from celadon.models.store.places import HF_PREFIX, check_name
 FORMAT = "celadon-catalog/1"
 WEIGHT_ENDINGS = (".safetensors", ".gguf", ".npy", ".onnx", ".json", ".txt", ".msgpack", ".parquet")
 # who converts fetched files; each has convert(file, into, precision, progress)
-CONVERTERS = {"smollm2": "celadon.models.smollm2"}
+CONVERTERS = {"smollm2": "celadon.models.language.smollm2"}
 PRECISIONS = ("fp32", "int8")
 OF_THE_PACKAGE = Path(__file__).parent.parent / "catalog.json"
 _SHA256 = re.compile(r"[0-9a-f]{64}")

@@ -1,0 +1,1 @@
+"""Two tables of scores compared, and texts held to limits."""

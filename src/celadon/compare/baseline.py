@@ -1,0 +1,242 @@
+"""Whether texts got worse since a baseline: their means, and the texts that fell most."""
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import islice
+from typing import NamedTuple
+
+import numpy as np
+
+from celadon.compare.limits import Column, column_of
+from celadon.compare.pairing import Pairing, PairStore, Row
+from celadon.compare.score_table import Labeller, first_row, metrics_among
+from celadon.core import FloatArray, MetricScores, UsageError
+from celadon.io import Chunk, Reader, TableRow, read_table_rows
+from celadon.io.sources import STDIN
+from celadon.metrics.registry import DEFAULTS_WITH_REFERENCES, DEFAULTS_WITHOUT_REFERENCES
+from celadon.metrics.tree_accuracy import check_use_of_trees
+from celadon.runs.choice import Progress
+from celadon.runs.local import Job
+from celadon.runs.local import run as run_job
+from celadon.scoring.fitting import number_in, waits
+
+_TABLE_ROWS = 2048
+
+
+@dataclass(frozen=True)
+class Baseline:
+    """Scores of before, and how much worse the mean may be now.
+
+    Attributes
+    ----------
+    path
+        A file of texts, or of scores that ``celadon score --output`` wrote.
+    tolerance
+        How much worse, in the metric's own units.
+    """
+
+    path: str
+    tolerance: float
+
+    @classmethod
+    def read(cls, given: str) -> Baseline:
+        """Read ``FILE:TOLERANCE``."""
+        path, colon, number = given.rpartition(":")
+        try:
+            tolerance = float(number)
+        except ValueError:
+            tolerance = -1.0
+        if not (colon and path and 0 <= tolerance < np.inf):
+            raise UsageError(f"{given!r} is not FILE:TOLERANCE, as in baseline.jsonl:0.02")
+        if path == STDIN:
+            raise UsageError("the baseline cannot come from the standard input; give a file")
+        return cls(path, tolerance)
+
+
+class Fallen(NamedTuple):
+    """A text that got worse: its row of before and of now, and the two values."""
+
+    before: Row
+    now: Row
+    old: float
+    new: float
+
+
+class Regression(NamedTuple):
+    """How one column compares with the baseline.
+
+    Attributes
+    ----------
+    column
+        The metric or part.
+    old, new
+        The means over the pairs that have both values; NaN where there are none.
+    worse_by
+        How much worse the mean is; negative where it is better.
+    tolerance
+        How much it may be.
+    pairs
+        How many pairs have both values.
+    lost
+        How many texts had a value and have none now.
+    fallen
+        The texts that fell most, worst first.
+    """
+
+    column: str
+    old: float
+    new: float
+    worse_by: float
+    tolerance: float
+    pairs: int
+    lost: int
+    fallen: tuple[Fallen, ...]
+
+    @property
+    def passed(self) -> bool:
+        """Whether the mean is there and not too much worse, and no value was lost."""
+        return self.worse_by <= self.tolerance and not self.lost
+
+
+def columns_to_compare(baseline: Baseline, columns: Sequence[Column], job: Job) -> tuple[Column, ...]:
+    """What is compared: the columns with limits, else the metrics of the baseline's columns, else the defaults."""
+    found = tuple(columns)
+    if not found:
+        row = first_row(baseline.path)
+        named = list(metrics_among(row)) if row is not None else []
+        found = tuple(map(column_of, named or _defaults(baseline, job)))
+    if job.standardize_on is None:
+        for column in found:
+            if waits(column.metric):
+                raise UsageError(
+                    f"{column.name} says how a text stands in its own set, so two sets cannot be compared by it; "
+                    "--standardize-on gives both the same constants"
+                )
+    return found
+
+
+def _defaults(baseline: Baseline, job: Job) -> Sequence[str]:
+    reader = Reader([baseline.path], job.fields, chunk_rows=job.batch_rows, on_bad=lambda bad: None)
+    chunk = next(iter(reader), None)
+    referenced = chunk is not None and any(sample.references for sample in chunk.samples)
+    return DEFAULTS_WITH_REFERENCES if referenced else DEFAULTS_WITHOUT_REFERENCES
+
+
+def load_baseline(
+    store: PairStore,
+    baseline: Baseline,
+    columns: Sequence[Column],
+    job: Job,
+    progress: Progress,
+    read: Callable[[int], None],
+) -> None:
+    """Put the baseline's rows into the store as side ``a``; columns that the file has not are scored now."""
+    row = first_row(baseline.path)
+    missing = [column for column in columns if row is None or column.name not in row]
+    if not missing:
+        labeller = Labeller(job.fields)
+        rows = read_table_rows(baseline.path)
+        while some := list(islice(rows, _TABLE_ROWS)):
+            store.add("a", (_table_row(each, labeller, columns) for each in some))
+            read(len(some))
+        return
+
+    def take(chunk: Chunk, scores: Mapping[str, MetricScores]) -> None:
+        given = [TableRow(dict(sample.extra), "", sample.origin) for sample in chunk.samples]
+        values = [
+            column.values(scores) if column in missing else np.array([number_in(each, column.name) for each in given])
+            for column in columns
+        ]
+        store.add("a", rows_of(chunk, np.stack(values, axis=1)))
+
+    specs = list(dict.fromkeys(column.metric.spec for column in missing))
+    relative = any(waits(column.metric) for column in missing)
+    run_job(
+        replace(
+            job,
+            inputs=[baseline.path],
+            format=None,
+            metrics=specs,
+            standardize_on=job.standardize_on if relative else None,
+            trees=job.trees if _rest_on_trees(missing) else None,
+            watch=take,
+        ),
+        progress,
+    )
+
+
+def _rest_on_trees(columns: Sequence[Column]) -> bool:
+    try:
+        check_use_of_trees([column.metric for column in columns])
+    except UsageError:
+        return False
+    return True
+
+
+def _table_row(row: TableRow, labeller: Labeller, columns: Sequence[Column]) -> Row:
+    ident, system, text = labeller.labels(row)
+    return Row(ident, system, row.origin, text, np.array([number_in(row, column.name) for column in columns]))
+
+
+def rows_of(chunk: Chunk, values: FloatArray) -> list[Row]:
+    """The rows of a chunk with their values, rows x columns."""
+    return [
+        Row(sample.id, sample.system, sample.origin, sample.text, row)
+        for sample, row in zip(chunk.samples, values, strict=True)
+    ]
+
+
+def regressions(
+    store: PairStore, columns: Sequence[Column], lower_is_better: Sequence[bool], tolerance: float, shown: int
+) -> tuple[Pairing, tuple[Regression, ...]]:
+    """Compare side ``b`` with the baseline, column by column.
+
+    Parameters
+    ----------
+    store
+        With the rows of both sides.
+    columns, lower_is_better
+        What is compared, and which way is worse.
+    tolerance
+        How much worse a mean may be.
+    shown
+        How many of the texts that fell most are named.
+    """
+    pairing = store.pair()
+    size = len(columns)
+    sums = np.zeros((2, size))
+    counts, lost = np.zeros(size, dtype=np.int64), np.zeros(size, dtype=np.int64)
+    worst: list[list[tuple[float, int]]] = [[] for _ in columns]
+    sign = np.where(lower_is_better, -1.0, 1.0)
+    for chunk in store.chunks():
+        both = np.isfinite(chunk.first) & np.isfinite(chunk.second)
+        counts += both.sum(axis=0)
+        lost += (np.isfinite(chunk.first) & ~np.isfinite(chunk.second)).sum(axis=0)
+        sums += [np.where(both, side, 0.0).sum(axis=0) for side in (chunk.first, chunk.second)]
+        falls = np.where(both, (chunk.first - chunk.second) * sign, 0.0)
+        for at in range(size):
+            new = ((float(falls[row, at]), -chunk.numbers[int(row)]) for row in np.flatnonzero(falls[:, at] > 0))
+            worst[at] = heapq.nlargest(shown, [*worst[at], *new])
+    with np.errstate(invalid="ignore"):
+        old, new_means = sums / counts
+    return pairing, tuple(
+        Regression(
+            column.name,
+            float(old[at]),
+            float(new_means[at]),
+            float((old[at] - new_means[at]) * sign[at]),
+            tolerance,
+            int(counts[at]),
+            int(lost[at]),
+            tuple(_fallen(store, -pair, at) for _, pair in worst[at]),
+        )
+        for at, column in enumerate(columns)
+    )
+
+
+def _fallen(store: PairStore, pair: int, at: int) -> Fallen:
+    before, now = store.rows(pair)
+    return Fallen(before, now, float(before.values[at]), float(now.values[at]))

@@ -1,0 +1,257 @@
+"""Which of two runs, or files of scores, reads better: rows are paired, wait on disk, and are gone through once."""
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import islice
+from pathlib import Path
+
+import numpy as np
+
+from celadon.compare.limits import Column, column_of
+from celadon.compare.pairing import PairStore, Row
+from celadon.compare.score_table import Labeller, first_row, metrics_among
+from celadon.core import InputError, UsageError
+from celadon.io import Fields, TableRow, read_table_rows
+from celadon.io.remote import is_remote_folder, is_url, shown_name
+from celadon.io.sources import STDIN
+from celadon.meta.multiple import holm
+from celadon.meta.paired_differences import PairedDifferences
+from celadon.report.compare import (
+    ChangedText,
+    ComparedMetric,
+    Comparison,
+    TextOf,
+    in_order,
+    is_lower_better,
+)
+from celadon.runs.known_runs import runs_named
+from celadon.runs.state import FINISHED, state_of
+from celadon.scoring.fitting import number_in, waits
+from celadon.scoring.summary import DEFAULT_RESAMPLES, DEFAULT_SEED
+
+_ROWS = 2048
+
+
+@dataclass(frozen=True)
+class Side:
+    """One of the two: a run, or a file of scores.
+
+    Attributes
+    ----------
+    name
+        What it is called in messages.
+    paths
+        Its tables.
+    fields
+        Which column is what.
+    signatures
+        How each metric's scores were made; None where a file does not tell.
+    rows
+        How many rows a run has; None where that is not known before it is read.
+    """
+
+    name: str
+    paths: tuple[str, ...]
+    fields: Fields
+    signatures: Mapping[str, str] | None
+    rows: int | None
+
+    def table_rows(self) -> Iterator[TableRow]:
+        """All rows, in their order."""
+        for path in self.paths:
+            yield from read_table_rows(path)
+
+
+def open_side(given: str, fields: Fields) -> Side:
+    """Find a run by its folder or its name, or a file of scores.
+
+    Raises
+    ------
+    InputError
+        There is neither, the run is not finished, or the file has no columns.
+    """
+    if given == STDIN:
+        raise UsageError("what is compared cannot come from the standard input; give runs or files")
+    place = _run(given)
+    if place is None:
+        if first_row(given) is None:
+            raise InputError(f"{given}: has texts and no scores; celadon score {given} --output FILE makes them")
+        return Side(shown_name(given), (given,), fields, None, None)
+    state = state_of(place)
+    order = state.manifest.order
+    if state.state != FINISHED:
+        raise InputError(f"{state.folder.name}: the run is {state.state}; start it again, and it goes on to its end")
+    begin = state.folder.url or f"{state.folder.place}/"
+    paths = tuple(f"{begin}{name}" for name in state.folder.names("part-*.parquet"))
+    made = dict(zip(order.metrics, order.signatures, strict=True))
+    return Side(state.folder.name, paths, order.fields, made, sum(shard.rows_scored for shard in state.shards))
+
+
+def _run(given: str) -> str | None:
+    """The folder of a run; None where a file is meant."""
+    if is_url(given):
+        return given if given.endswith("/") or is_remote_folder(given) else None
+    if Path(given).is_dir():
+        return given
+    if not Path(given).exists():
+        named = runs_named(given)
+        return named[0] if len(named) == 1 else None
+    return None
+
+
+def compare(
+    sides: tuple[Side, Side],
+    metrics: Sequence[str] = (),
+    *,
+    seed: int = DEFAULT_SEED,
+    resamples: int = DEFAULT_RESAMPLES,
+    shown: int = 10,
+    anyway: bool = False,
+    read: Callable[[int], None] = lambda more: None,
+    progress: Callable[[int, int], None] = lambda done, total: None,
+) -> Comparison:
+    """Compare two sets of scores, row by row.
+
+    Parameters
+    ----------
+    sides
+        A and B.
+    metrics
+        Which metrics or parts; all that both have where none is named.
+    seed, resamples
+        Of the bootstrap and the permutation test.
+    shown
+        How many of the texts that gained and of those that lost most are kept.
+    anyway
+        Compare scores that were made in different ways too.
+    read
+        Told how many more rows were read.
+    progress
+        Told how many pairs are done, and of how many.
+
+    Raises
+    ------
+    InputError
+        Nothing can be compared, or the scores were not made in the same way.
+    """
+    columns, notes = _columns(sides, metrics)
+    notes += _check_signatures(sides, columns, anyway)
+    with PairStore((sides[0].name, sides[1].name)) as store:
+        counts = [_fill(store, letter, side, columns, read) for letter, side in zip("ab", sides, strict=True)]
+        pairing = store.pair()
+        statistics = PairedDifferences(len(columns), resamples=resamples, seed=seed)
+        extremes = _Extremes(shown, -1.0 if is_lower_better(columns[0].metric.info) else 1.0)
+        for chunk in store.chunks():
+            statistics.add(chunk.first, chunk.second)
+            extremes.add(chunk.numbers, chunk.second[:, 0] - chunk.first[:, 0])
+            progress(chunk.numbers.stop, pairing.pairs)
+        return Comparison(
+            (sides[0].name, sides[1].name),
+            (counts[0], counts[1]),
+            pairing.pairs,
+            pairing.by,
+            pairing.alone,
+            _compared(columns, statistics),
+            *extremes.texts(store),
+            (sides[0].signatures, sides[1].signatures),
+            tuple(notes),
+            seed,
+            resamples,
+        )
+
+
+def _compared(columns: Sequence[Column], statistics: PairedDifferences) -> tuple[ComparedMetric, ...]:
+    results = statistics.results()
+    adjusted = holm([result.pvalue for result in results]).tolist()
+    return tuple(
+        ComparedMetric(column.name, column.metric.info, is_lower_better(column.metric.info), result, chance)
+        for column, result, chance in zip(columns, results, adjusted, strict=True)
+    )
+
+
+def _columns(sides: tuple[Side, Side], metrics: Sequence[str]) -> tuple[list[Column], list[str]]:
+    """What is compared, and what of the rest should be known."""
+    there = [next(side.table_rows(), TableRow({}, "", "")) for side in sides]
+    if metrics:
+        columns = list(dict.fromkeys(map(column_of, metrics)))
+        for column in columns:
+            for side, row in zip(sides, there, strict=True):
+                if column.name not in row:
+                    known = ", ".join(metrics_among(row)) or "none"
+                    raise InputError(f"{side.name}: has no column {column.name}; it has scores of: {known}")
+        return columns, []
+    both = [name for name in metrics_among(there[0]) if name in metrics_among(there[1])]
+    found = [column_of(name) for name in in_order(both)]
+    # a run tells where the constants are from, a file does not
+    told = all(side.signatures is not None for side in sides)
+    relative = [column for column in found if waits(column.metric) and not told]
+    found = [column for column in found if column not in relative]
+    if not found:
+        raise InputError(f"{sides[0].name} and {sides[1].name} have no metric in common that can be compared")
+    return found, [f"{column.name} says how a text stands in its own set, and is left out" for column in relative]
+
+
+def _check_signatures(sides: tuple[Side, Side], columns: Sequence[Column], anyway: bool) -> list[str]:
+    first, second = (side.signatures for side in sides)
+    if first is None or second is None:
+        files = " and ".join(side.name for side in sides if side.signatures is None)
+        return [f"{files}: a file does not tell how its scores were made, so it was not checked that A and B agree"]
+    different = [
+        f"{spec} was made as {first[spec]} in A and as {second[spec]} in B"
+        for spec in dict.fromkeys(column.metric.spec for column in columns)
+        if first.get(spec) != second.get(spec)
+    ]
+    if different and not anyway:
+        listed = "\n".join(f"  {line}" for line in different)
+        raise InputError(
+            f"{sides[0].name} and {sides[1].name} were not scored in the same way:\n{listed}\n"
+            "score both alike, or give --anyway to compare them all the same"
+        )
+    return different
+
+
+def _fill(store: PairStore, letter: str, side: Side, columns: Sequence[Column], read: Callable[[int], None]) -> int:
+    labeller = Labeller(side.fields)
+    rows = side.table_rows()
+    count = 0
+    while some := list(islice(rows, _ROWS)):
+        made = []
+        for row in some:
+            ident, system, text = labeller.labels(row)
+            values = np.array([number_in(row, column.name) for column in columns])
+            made.append(Row(ident, system, row.origin, text, values))
+        store.add(letter, made)
+        count += len(made)
+        read(len(made))
+    return count
+
+
+class _Extremes:
+    """The pairs that gained and those that lost most."""
+
+    def __init__(self, size: int, sign: float) -> None:
+        self._size = size
+        self._sign = sign
+        self._gained: list[tuple[float, int]] = []
+        self._lost: list[tuple[float, int]] = []
+
+    def add(self, numbers: range, differences: np.ndarray[tuple[int, ...], np.dtype[np.float64]]) -> None:
+        gains = np.nan_to_num(differences * self._sign, nan=0.0)
+        for kept, rising in ((self._gained, gains), (self._lost, -gains)):
+            new = [(float(rising[at]), -numbers[int(at)]) for at in np.flatnonzero(rising > 0)]
+            kept[:] = heapq.nlargest(self._size, [*kept, *new])
+
+    def texts(self, store: PairStore) -> tuple[tuple[ChangedText, ...], tuple[ChangedText, ...]]:
+        gained, lost = (
+            tuple(_changed(store, -pair, gain * sign) for gain, pair in kept)
+            for kept, sign in ((self._gained, 1.0), (self._lost, -1.0))
+        )
+        return gained, lost
+
+
+def _changed(store: PairStore, pair: int, gain: float) -> ChangedText:
+    first, second = (TextOf(row.id, row.system, row.where, row.text, float(row.values[0])) for row in store.rows(pair))
+    return ChangedText(first, second, gain)

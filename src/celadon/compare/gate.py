@@ -1,0 +1,241 @@
+"""The gate: do all texts keep their limits, and is their mean no worse than a baseline's?"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass, replace
+from typing import NamedTuple
+
+import numpy as np
+
+from celadon.compare.baseline import (
+    Baseline,
+    Regression,
+    columns_to_compare,
+    load_baseline,
+    regressions,
+    rows_of,
+)
+from celadon.compare.junit import JunitFile
+from celadon.compare.limits import Column, Limit, lower_is_better
+from celadon.compare.pairing import Pairing, PairStore
+from celadon.core import MetricScores, UsageError
+from celadon.io import Chunk, check_distinct
+from celadon.runs.choice import Progress, no_progress
+from celadon.runs.local import Job
+from celadon.runs.local import run as run_job
+
+
+@dataclass(frozen=True)
+class Check:
+    """What is to be checked.
+
+    Attributes
+    ----------
+    job
+        The inputs and how they are read; its metrics are those of the limits and of the baseline.
+    limits
+        What every text must keep.
+    baseline
+        What the means are compared with, if with anything.
+    junit
+        Where a JUnit file goes, if anywhere.
+    shown
+        How many offences are told of, and how many texts that fell.
+    """
+
+    job: Job
+    limits: tuple[Limit, ...] = ()
+    baseline: Baseline | None = None
+    junit: str | None = None
+    shown: int = 10
+
+
+class Offence(NamedTuple):
+    """A text that does not keep a limit.
+
+    Attributes
+    ----------
+    id, system
+        Who it is.
+    file, line
+        Where it stands; no line in Parquet.
+    where
+        The same as people are told it.
+    limit
+        What it does not keep.
+    value
+        Its value; NaN where it has none.
+    reason
+        Why it has none.
+    text
+        The text.
+    """
+
+    id: str | None
+    system: str | None
+    file: str
+    line: int | None
+    where: str
+    limit: Limit
+    value: float
+    reason: str
+    text: str
+
+    @property
+    def told(self) -> str:
+        """What is wrong, in one line."""
+        if math.isnan(self.value):
+            return f"{self.limit}: no score, {self.reason}"
+        return f"{self.limit}, but it is {self.value:.4g}"
+
+
+class LimitCount(NamedTuple):
+    """How many texts do not keep a limit, and how many of these have no value."""
+
+    limit: Limit
+    failed: int
+    nulls: int
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """What came of a check.
+
+    Attributes
+    ----------
+    rows
+        How many texts were checked.
+    failed_rows
+        How many of them do not keep all limits.
+    limits
+        The counts of each limit.
+    offences
+        The first offences, as many as were asked for.
+    regressions
+        How each column compares with the baseline.
+    pairing
+        How rows were paired with the baseline's, if there is one.
+    cache_hits, cache_misses
+        Of the texts that were checked.
+    """
+
+    rows: int
+    failed_rows: int
+    limits: tuple[LimitCount, ...]
+    offences: tuple[Offence, ...]
+    regressions: tuple[Regression, ...]
+    pairing: Pairing | None
+    cache_hits: int
+    cache_misses: int
+
+    @property
+    def passed(self) -> bool:
+        """Whether every text keeps every limit and nothing is worse than the baseline allows."""
+        return not self.failed_rows and all(each.passed for each in self.regressions)
+
+
+def run_check(
+    check: Check, progress: Progress = no_progress, read: Callable[[int], None] = lambda more: None
+) -> Verdict:
+    """Check texts; memory does not grow with their number.
+
+    Parameters
+    ----------
+    check
+        What is to be checked.
+    progress
+        Called after each batch.
+    read
+        Told how many more rows of a baseline of scores were read.
+
+    Raises
+    ------
+    UsageError
+        There is nothing to check.
+    """
+    if not check.limits and check.baseline is None:
+        raise UsageError("there is nothing to check: give --min, --max or --max-regression")
+    if check.junit is not None:
+        check_distinct(check.junit, [*check.job.inputs, *([check.baseline.path] if check.baseline else [])])
+    limited = tuple(dict.fromkeys(limit.column for limit in check.limits))
+    compared: tuple[Column, ...] = ()
+    with ExitStack() as stack:
+        store: PairStore | None = None
+        if check.baseline is not None:
+            compared = columns_to_compare(check.baseline, limited, check.job)
+            store = stack.enter_context(PairStore((check.baseline.path, "the checked texts")))
+            load_baseline(store, check.baseline, compared, check.job, progress, read)
+        junit = None if check.junit is None else stack.enter_context(JunitFile(check.junit))
+        gate = _Gate(check, compared, store, junit)
+        specs = list(dict.fromkeys(column.metric.spec for column in (*limited, *compared)))
+        # nobody sees the intervals of the summary, which would cost the most
+        done = run_job(replace(check.job, metrics=specs, resamples=1, watch=gate.add), progress)
+        pairing, found = gate.regressions()
+        if junit is not None:
+            junit.finish(found)
+        return Verdict(
+            done.rows_scored,
+            gate.failed_rows,
+            tuple(map(LimitCount, check.limits, gate.failed, gate.nulls)),
+            tuple(gate.offences),
+            found,
+            pairing,
+            done.cache_hits,
+            done.cache_misses,
+        )
+
+
+class _Gate:
+    """Looks at each text as it is scored."""
+
+    def __init__(
+        self, check: Check, compared: Sequence[Column], store: PairStore | None, junit: JunitFile | None
+    ) -> None:
+        self._check = check
+        self._compared = tuple(compared)
+        self._store = store
+        self._junit = junit
+        self.offences: list[Offence] = []
+        self.failed_rows = 0
+        self.failed = [0] * len(check.limits)
+        self.nulls = [0] * len(check.limits)
+
+    def add(self, chunk: Chunk, scores: Mapping[str, MetricScores]) -> None:
+        found: dict[int, list[Offence]] = {}
+        for at, limit in enumerate(self._check.limits):
+            values = limit.column.values(scores)
+            within = values >= limit.bound if limit.is_least else values <= limit.bound
+            for row in np.flatnonzero(~within).tolist():
+                value = float(values[row])
+                self.failed[at] += 1
+                self.nulls[at] += math.isnan(value)
+                reason = limit.column.reason(scores, row) if math.isnan(value) else ""
+                found.setdefault(row, []).append(_offence(chunk, row, limit, value, reason))
+        self.failed_rows += len(found)
+        for row in sorted(found):
+            room = self._check.shown - len(self.offences)
+            self.offences += found[row][: max(room, 0)]
+        if self._junit is not None:
+            for row, sample in enumerate(chunk.samples):
+                told = [offence.told for offence in found.get(row, [])]
+                name = " of ".join(label for label in (sample.id, sample.system) if label) or sample.origin
+                self._junit.add(chunk.files[row], name, told, sample.text)
+        if self._store is not None:
+            values = np.stack([column.values(scores) for column in self._compared], axis=1)
+            self._store.add("b", rows_of(chunk, values))
+
+    def regressions(self) -> tuple[Pairing | None, tuple[Regression, ...]]:
+        baseline = self._check.baseline
+        if self._store is None or baseline is None:
+            return None, ()
+        lower = [lower_is_better(column, self._check.limits) for column in self._compared]
+        return regressions(self._store, self._compared, lower, baseline.tolerance, self._check.shown)
+
+
+def _offence(chunk: Chunk, row: int, limit: Limit, value: float, reason: str) -> Offence:
+    sample = chunk.samples[row]
+    line = chunk.lines[row] if chunk.batch is None else None
+    return Offence(sample.id, sample.system, chunk.files[row], line, sample.origin, limit, value, reason, sample.text)

@@ -1,1 +1,0 @@
-"""Engines: how a file of samples becomes a file of scores."""

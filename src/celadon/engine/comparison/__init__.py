@@ -1,1 +1,0 @@
-"""Two tables of scores, paired row by row."""

@@ -1,1 +1,0 @@
-"""``celadon check``: limits that texts must keep."""

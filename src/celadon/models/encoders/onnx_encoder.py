@@ -1,0 +1,251 @@
+"""Sentence encoders that ONNX Runtime runs: the folders that this project trains (``celadon-encoder/1``)."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from celadon.core import FloatArray, InputError
+from celadon.io.values import mend_surrogates
+from celadon.models.encoders.encoder import Encoded, Float32Array
+from celadon.models.networks.self_check import CheckedSession, RowCheck, check_session
+from celadon.models.networks.windows import Window, plan_windows
+from celadon.models.store.model_files import files_digest, load_json, load_session, load_table, load_tokenizer
+
+if TYPE_CHECKING:
+    from tokenizers import Tokenizer
+
+FORMAT = "celadon-encoder/1"
+HEADS = ("acceptability", "meaning", "before", "after")
+# what stands around the tokens of every window
+_MARKS = 2
+# Tokens of one run where model.json does not say (``batch_positions``).
+_BATCH_POSITIONS = 1024
+# Texts whose tokens are held at once.
+_TEXTS_AT_ONCE = 8192
+_SCORING = ("*.onnx", "*.bin", "tokenizer.json", "order.npy")
+CHECK = RowCheck(lambda ids: {"ids": ids, "lengths": np.full(len(ids), ids.shape[1])}, "acceptability")
+
+
+@dataclass(frozen=True)
+class Description:
+    """What ``model.json`` says.
+
+    Attributes
+    ----------
+    window
+        The most tokens that are read at once, the two marks included.
+    scripts
+        The Unicode scripts that the encoder knows.
+    cls_id, sep_id
+        What stands before and behind the tokens of every window.
+    batch_positions
+        The most tokens of one run.
+    """
+
+    window: int
+    scripts: tuple[str, ...]
+    cls_id: int
+    sep_id: int
+    batch_positions: int
+
+
+class _Row(NamedTuple):
+    """One window of the text numbered ``text``."""
+
+    text: int
+    window: Window
+
+
+class OnnxEncoder:
+    """A loaded encoder; open one with :meth:`open`.
+
+    Parameters
+    ----------
+    folder
+        Where its files are.
+    name
+        The name it is asked for by.
+    description
+        What its ``model.json`` says.
+    session, tokenizer, order
+        Its parts.
+    """
+
+    def __init__(
+        self,
+        folder: Path,
+        name: str,
+        description: Description,
+        session: CheckedSession,
+        tokenizer: Tokenizer,
+        order: FloatArray,
+    ) -> None:
+        self._folder = folder
+        self._name = name
+        self._description = description
+        self._session, self._runtime = session.session, session.runtime
+        self._tokenizer = tokenizer
+        self._order = order
+        self._widths = {item.name: item.shape[1] for item in self._session.get_outputs() if len(item.shape) > 1}
+
+    @classmethod
+    def open(cls, folder: Path, name: str, threads: int | None = None) -> OnnxEncoder:
+        """Load an encoder.
+
+        Parameters
+        ----------
+        folder
+            A folder of the format ``celadon-encoder/1``.
+        name
+            The name it is asked for by.
+        threads
+            How many threads encode; None takes one per core.
+        """
+        description = read_description(folder)
+        tokenizer = load_tokenizer(folder / "tokenizer.json")
+        path = folder / "model.onnx"
+        session = load_session(path, threads, {"ids", "lengths"}, set(HEADS), "sentence encoder")
+        width = next(item.shape[1] for item in session.get_outputs() if item.name == "before")
+        order = _load_order(folder / "order.npy", width)
+        return cls(folder, name, description, check_session(path, session, CHECK), tokenizer, order)
+
+    @property
+    def name(self) -> str:
+        """The name it is asked for by."""
+        return self._name
+
+    @cached_property
+    def digest(self) -> str:
+        """The sha256 over the names and hashes of the weights and the tokenizer."""
+        return encoder_digest(self._folder)
+
+    @property
+    def runtime(self) -> str:
+        """What a signature must say of the runtime; empty where scores count as equal."""
+        return self._runtime
+
+    @property
+    def scripts(self) -> tuple[str, ...]:
+        """The Unicode scripts it knows."""
+        return self._description.scripts
+
+    @property
+    def facts(self) -> Mapping[str, str]:
+        """The most tokens that are read at once."""
+        return {"window": str(self._description.window)}
+
+    def encode(self, texts: Sequence[str]) -> Encoded:
+        """Encode texts; one row per text, in their order."""
+        numbers = {text: number for number, text in enumerate(dict.fromkeys(texts))}
+        distinct = list(numbers)
+        found = self._empty(len(distinct))
+        for at in range(0, len(distinct), _TEXTS_AT_ONCE):
+            part = self._encode_distinct(distinct[at : at + _TEXTS_AT_ONCE])
+            for name, rows in part.items():
+                found[name][at : at + len(rows)] = rows
+        logits = found["acceptability"].astype(np.float64)
+        encoded = Encoded(logits, found["meaning"], found["before"], found["after"], self._order)
+        return encoded.take([numbers[text] for text in texts])
+
+    def _empty(self, rows: int) -> dict[str, Float32Array]:
+        sizes = {name: (rows, self._widths[name]) if name in self._widths else (rows,) for name in HEADS}
+        return {name: np.empty(size, dtype=np.float32) for name, size in sizes.items()}
+
+    def _encode_distinct(self, texts: Sequence[str]) -> Mapping[str, Float32Array]:
+        tokens = [self._tokenizer.encode(mend_surrogates(text), add_special_tokens=False).ids for text in texts]
+        room = self._description.window - _MARKS
+        # a text without tokens is read as well: the two marks alone
+        rows = [
+            _Row(at, window)
+            for at, ids in enumerate(tokens)
+            for window in plan_windows(len(ids), room) or [Window(0, 0, 0)]
+        ]
+        found = self._empty(len(rows))
+        for batch in self._batches(rows):
+            ids = np.array([self._marked(tokens[rows[at].text], rows[at].window) for at in batch], dtype=np.int64)
+            feed = {"ids": ids, "lengths": np.full(len(batch), ids.shape[1], dtype=np.int64)}
+            for name, values in zip(HEADS, self._session.run(list(HEADS), feed), strict=True):
+                found[name][batch] = values
+        return found if len(rows) == len(texts) else _joined(rows, found)
+
+    def _marked(self, ids: list[int], window: Window) -> list[int]:
+        return [self._description.cls_id, *ids[window.start : window.end], self._description.sep_id]
+
+    def _batches(self, rows: Sequence[_Row]) -> Iterator[list[int]]:
+        """Yield the numbers of rows that are run together: of one length only, the longest first.
+
+        Nothing is wasted on padding, and every row is computed in the same steps whatever it is run with.
+        """
+        by_length: dict[int, list[int]] = defaultdict(list)
+        for at, row in enumerate(rows):
+            by_length[row.window.end - row.window.start + _MARKS].append(at)
+        for length in sorted(by_length, reverse=True):
+            size = max(1, self._description.batch_positions // length)
+            for at in range(0, len(by_length[length]), size):
+                yield by_length[length][at : at + size]
+
+
+def _joined(rows: Sequence[_Row], found: Mapping[str, Float32Array]) -> Mapping[str, Float32Array]:
+    """From windows to texts.
+
+    Acceptability and meaning are means, weighted by the tokens that no window before has read. What stands at the
+    border decides of order, so a text is the first of two by its last window and the second by its first.
+    """
+    owners = np.array([row.text for row in rows])
+    starts = np.flatnonzero(np.diff(owners, prepend=-1))
+    lasts = np.append(starts[1:], len(rows)) - 1
+    own = np.array([max(1, row.window.end - row.window.first) for row in rows], dtype=np.float64)
+    totals = np.add.reduceat(own, starts)
+    acceptability = np.add.reduceat(found["acceptability"] * own, starts) / totals
+    meaning = np.add.reduceat(found["meaning"] * own[:, None], starts)
+    meaning /= np.maximum(np.linalg.norm(meaning, axis=1, keepdims=True), np.finfo(np.float32).tiny)
+    # a text of one window is left as it is, to the last bit
+    single = (starts == lasts)[:, None]
+    return {
+        "acceptability": np.where(single[:, 0], found["acceptability"][starts], acceptability.astype(np.float32)),
+        "meaning": np.where(single, found["meaning"][starts], meaning.astype(np.float32)),
+        "before": found["before"][lasts],
+        "after": found["after"][starts],
+    }
+
+
+def encoder_digest(folder: Path) -> str:
+    """Return the sha256 over the names and hashes of an encoder's weights and its tokenizer."""
+    return files_digest(folder, _SCORING)
+
+
+def read_description(folder: Path) -> Description:
+    """Read ``model.json``; a message names what is wrong there."""
+    path = folder / "model.json"
+    raw: Any = load_json(path)
+    try:
+        if raw["format"] != FORMAT:
+            raise InputError(f"{path}: is {raw['format']}; {FORMAT} is expected")
+        description = Description(
+            window=int(raw["window"]),
+            scripts=tuple(str(script) for script in raw["scripts"]),
+            cls_id=int(raw["cls_id"]),
+            sep_id=int(raw["sep_id"]),
+            batch_positions=int(raw.get("batch_positions", _BATCH_POSITIONS)),
+        )
+    except KeyError as error:
+        raise InputError(f"{path}: has no {error}") from error
+    except (ValueError, TypeError, AttributeError) as error:
+        raise InputError(f"{path}: does not describe an encoder: {error}") from error
+    if description.window < _MARKS + 2:
+        raise InputError(f"{path}: a window of {description.window} tokens is too short; it must be 4 or more")
+    return description
+
+
+def _load_order(path: Path, width: int) -> FloatArray:
+    table = load_table(path)
+    if table.shape != (2, width) or table.dtype.kind != "f" or not np.isfinite(table).all():
+        raise InputError(f"{path}: is not two rows of {width} finite numbers; fetch or train the model again")
+    return np.asarray(table, dtype=np.float64)

@@ -1,0 +1,1 @@
+"""Language models behind one protocol: texts in, scored tokens out."""

@@ -1,0 +1,1 @@
+"""What language models and encoders share: ONNX graphs, networks of transformers, windows over long texts."""

@@ -1,5 +1,0 @@
-"""SmolLM2-135M for ONNX Runtime: the conversion of its GGUF file, with numpy alone."""
-
-from celadon.models.smollm2.conversion import convert
-
-__all__ = ["convert"]

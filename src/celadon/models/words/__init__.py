@@ -1,0 +1,1 @@
+"""Word vectors, the distance of sentences by them, and WordNet."""

@@ -1,0 +1,194 @@
+"""All shards of a run under one schema, so that they are one table to whoever reads the folder.
+
+Rows of JSON Lines have no types of their own, and a worker sees one piece only: a column can be of integers in one
+shard and of floats in the next. When all shards are there, those that differ are written once more. The types are those
+that one file would have: one that holds all values, or where there is none JSON strings.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from celadon.core import InputError
+from celadon.io.arrow import JSON, castable, merge_types, recast
+from celadon.io.atomic import Draft, output_errors
+from celadon.io.columns import REASON
+from celadon.runs.folder import RunFolder, part_name
+from celadon.runs.shards import JSON_TYPE, ShardOutcome, file_facts
+
+# Arrow types by column, in the order of the columns; JSON for columns of mixed types.
+_Types = dict[str, Any]
+
+
+def differing(outcomes: Sequence[ShardOutcome]) -> bool:
+    """Tell whether some shards have other columns, other types or another order of them than others."""
+    return len({_key(outcome) for outcome in outcomes if outcome.columns}) > 1
+
+
+def under_one_schema(
+    folder: RunFolder,
+    outcomes: Sequence[ShardOutcome],
+    score_columns: Sequence[str],
+    progress: Callable[[int, int], None],
+) -> list[ShardOutcome]:
+    """Give the columns of all shards the same types.
+
+    Killed at any moment it can be done again: the note of a shard tells of the file before and after, and one of the
+    two is there.
+
+    Parameters
+    ----------
+    folder, outcomes
+        The run and all its shards, in their order.
+    score_columns
+        The columns that are not of the input; ``reason`` is one as well.
+    progress
+        Told how many rows are done, and of how many.
+
+    Returns
+    -------
+    list
+        What is known of the shards now.
+
+    Raises
+    ------
+    InputError
+        A file is not what its note tells.
+    """
+    last = (*score_columns, REASON)
+    known: dict[_Key, _Types] = {}
+    for outcome in outcomes:
+        if outcome.columns and _key(outcome) not in known:
+            known[_key(outcome)] = _types(folder, outcome, last)
+    types = _settled(folder, outcomes, known, _merged(known.values()))
+    told: list[ShardOutcome] = []
+    done, total = 0, sum(outcome.rows_scored for outcome in outcomes)
+    for outcome in outcomes:
+        fits = not outcome.columns or list(known[_key(outcome)].items()) == list(types.items())
+        told.append(outcome if fits else _rewritten(folder, outcome, known[_key(outcome)], types, last))
+        done += outcome.rows_scored
+        progress(done, total)
+    return told
+
+
+_Key = tuple[tuple[str, str], ...]
+
+
+def _key(outcome: ShardOutcome) -> _Key:
+    return tuple(outcome.columns.items())
+
+
+def _file(outcome: ShardOutcome) -> str:
+    return f"{part_name(outcome.index)}.parquet"
+
+
+def _copy(folder: RunFolder, outcome: ShardOutcome) -> Path:
+    """The Parquet file of a shard on this machine, which must be the one that its note tells of."""
+    name = _file(outcome)
+    path = folder.local_copy(name)
+    if file_facts(path) != outcome.files[name]:
+        folder.forget_copy(name)
+        raise InputError(
+            f"{folder.name}{name}: is not the file that was written, as when another machine is at the same run; "
+            "start the run again when nobody else is, and it goes on"
+        )
+    return path
+
+
+def _types(folder: RunFolder, outcome: ShardOutcome, last: Sequence[str]) -> _Types:
+    """The types of the input's columns in a shard."""
+    import pyarrow.parquet as pq
+
+    schema = pq.read_schema(_copy(folder, outcome))
+    folder.forget_copy(_file(outcome))
+    return {
+        column.name: JSON if outcome.columns.get(column.name) == JSON_TYPE else column.type
+        for column in schema
+        if column.name not in last
+    }
+
+
+def _merged(every: Any) -> _Types:
+    merged: _Types = {}
+    for types in every:
+        for name, kind in types.items():
+            merged[name] = merge_types(merged[name], kind) if name in merged else kind
+    return merged
+
+
+def _settled(
+    folder: RunFolder, outcomes: Sequence[ShardOutcome], known: Mapping[_Key, _Types], types: _Types
+) -> _Types:
+    """The types, but JSON where a value would not survive the cast."""
+    import pyarrow as pa
+
+    settled, null = dict(types), pa.null()
+    for outcome in outcomes:
+        own = known[_key(outcome)] if outcome.columns else {}
+        changed = [name for name, kind in own.items() if kind not in (settled[name], null)]
+        doubtful = [name for name in changed if settled[name] is not JSON]
+        if doubtful:
+            file = _opened(_copy(folder, outcome))
+            for group in range(file.num_row_groups):
+                table = file.read_row_group(group, columns=doubtful)
+                for name in doubtful:
+                    if settled[name] is not JSON and not castable(table.column(name), settled[name]):
+                        settled[name] = JSON
+            file.close()
+            folder.forget_copy(_file(outcome))
+    return settled
+
+
+def _opened(path: Path) -> Any:
+    import pyarrow.parquet as pq
+
+    return pq.ParquetFile(path)
+
+
+def _rewritten(
+    folder: RunFolder, outcome: ShardOutcome, own: _Types, types: _Types, last: Sequence[str]
+) -> ShardOutcome:
+    name = _file(outcome)
+    path = _copy(folder, outcome)
+    draft = Draft(str(path))
+    try:
+        temporary = _recast_file(path, draft, own, types, last)
+        facts = file_facts(temporary)
+        columns = {each: JSON_TYPE if kind is JSON else str(kind) for each, kind in types.items()}
+        changed = replace(
+            outcome,
+            sha256=facts["sha256"],
+            files={**outcome.files, name: facts},
+            columns={**columns, **{each: outcome.columns[each] for each in last}},
+            # of a shard that was written anew before, the file that is there
+            recast_from={"columns": dict(outcome.columns), **outcome.files[name]},
+        )
+        # first, because it tells of both files
+        note = changed.stage(folder)
+        draft.commit(temporary)
+    finally:
+        draft.abort()
+    folder.publish(note, name)
+    return changed
+
+
+def _recast_file(path: Path, draft: Draft, own: _Types, types: _Types, last: Sequence[str]) -> Path:
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    temporary, sink = draft.open()
+    file = _opened(path)
+    inputs = [(name, pa.string() if kind is JSON else kind) for name, kind in types.items()]
+    schema = pa.schema([*inputs, *((name, file.schema_arrow.field(name).type) for name in last)])
+    with output_errors(str(path)):
+        with pq.ParquetWriter(sink, schema, compression="zstd") as writer:
+            for group in range(file.num_row_groups):
+                table = file.read_row_group(group)
+                columns = [*recast(table, own, types), *(table.column(name) for name in last)]
+                writer.write_table(pa.Table.from_arrays(columns, schema=schema), row_group_size=table.num_rows)
+        sink.flush()
+    file.close()
+    return temporary

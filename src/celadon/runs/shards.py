@@ -1,0 +1,319 @@
+"""A piece of the input becomes a shard of the run: scores, the state of their summary, and what is known of both."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import time
+import traceback
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from contextlib import ExitStack
+from dataclasses import asdict, dataclass, field, replace
+from datetime import UTC, datetime
+from functools import partial
+from pathlib import Path
+from typing import Any, BinaryIO, Self
+
+import numpy as np
+
+from celadon.core import CeladonError, InputError, Metric
+from celadon.io import BadRow, Chunk, Rejects, Writer
+from celadon.io.atomic import Draft, output_errors
+from celadon.io.parquet_writer import ParquetWriter
+from celadon.io.pieces import Piece, read_piece
+from celadon.io.tree_file import TreeFile, read_trees
+from celadon.runs.choice import chosen_metrics, score_columns, usable_rows, with_trees
+from celadon.runs.faults import Faults
+from celadon.runs.folder import REJECTS, SHARDS, RunFolder, part_name
+from celadon.runs.order import RunOrder
+from celadon.runs.peak_memory import peak_memory_bytes
+from celadon.scoring.batch import Batch
+from celadon.scoring.cache.score_cache import ScoreCache, scores_through
+from celadon.scoring.fitting import second_pass
+from celadon.scoring.scores import flat_columns, merged_reasons
+from celadon.scoring.summary import Summarizer
+
+JSON_TYPE = "json"
+
+
+@dataclass(frozen=True)
+class ShardOutcome:
+    """What came of a piece; plain values.
+
+    Attributes
+    ----------
+    index
+        The number of the piece.
+    rows_scored, rows_rejected
+        Together the rows of the piece.
+    seconds
+        How long it took.
+    peak_memory_bytes
+        The most memory that its worker has held up to then.
+    cache_hits, cache_misses
+        Scores that were in the cache and that were not; each of one text under one metric.
+    sha256
+        Of the Parquet file; empty where no row could be scored, and there is no file.
+    files
+        The size and the hash of every file of the shard.
+    columns
+        The type of every column of the Parquet file; ``json`` for one of mixed types, which are JSON strings.
+    recast_from
+        The columns and the Parquet file, as it was first written, of a shard whose columns got the types that those of
+        the whole run have.
+    renamed
+        Input columns that had the name of a score column, with the names they got.
+    finished
+        When, in UTC.
+    bad
+        The first malformed rows as ``file:line: what is wrong``, where these keep the shard from being made.
+    error, exit_code
+        Why else it was not made, and what the command is to return.
+    """
+
+    index: int
+    rows_scored: int = 0
+    rows_rejected: int = 0
+    seconds: float = 0.0
+    peak_memory_bytes: int = 0
+    cache_hits: int = 0
+    cache_misses: int = 0
+    sha256: str = ""
+    files: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    columns: Mapping[str, str] = field(default_factory=dict)
+    recast_from: Mapping[str, Any] = field(default_factory=dict)
+    renamed: Mapping[str, str] = field(default_factory=dict)
+    finished: str = ""
+    bad: tuple[str, ...] = ()
+    error: str = ""
+    exit_code: int = 0
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether the shard was made."""
+        return not self.bad and not self.error
+
+    def as_dict(self) -> dict[str, Any]:
+        """Plain values."""
+        return asdict(self)
+
+    def stage(self, folder: RunFolder) -> str:
+        """Write the note of the shard into the folder's staging; return its name."""
+        name = f"{SHARDS}/{part_name(self.index)}.json"
+        folder.stage_text(name, json.dumps(self.as_dict(), indent=1))
+        return name
+
+    def before_recast(self) -> Self:
+        """Return what was known before the columns got other types."""
+        facts = {name: self.recast_from[name] for name in ("bytes", "sha256")}
+        files = {**self.files, f"{part_name(self.index)}.parquet": facts}
+        columns = self.recast_from["columns"]
+        return replace(self, sha256=facts["sha256"], files=files, columns=columns, recast_from={})
+
+    @classmethod
+    def from_dict(cls, values: Mapping[str, Any]) -> Self:
+        """Return the outcome that :meth:`as_dict` wrote down."""
+        return cls(**{**values, "bad": tuple(values.get("bad", ()))})
+
+
+OnDone = Callable[[ShardOutcome], None]
+"""Told of each piece that is done; what it raises ends the run."""
+
+RowsOf = Callable[[Callable[[BadRow], None]], Iterable[Chunk]]
+"""Gives the rows of a piece, and the malformed ones to whom it is given."""
+
+
+def told(index: int, where: str, make: Callable[[], ShardOutcome]) -> ShardOutcome:
+    """Make a shard, or a part of it; whatever goes wrong is told in the outcome.
+
+    Parameters
+    ----------
+    index
+        The number of the piece.
+    where
+        The piece as messages name it.
+    make
+        Does the work.
+    """
+    try:
+        return make()
+    except CeladonError as error:
+        return ShardOutcome(index, error=str(error), exit_code=error.exit_code)
+    except MemoryError:
+        return ShardOutcome(index, error=f"{where}: not enough memory; take fewer --workers", exit_code=1)
+    except Exception:  # noqa: BLE001  a fault of ours, or of a stranger's metric: it is to be seen, not tried again
+        return ShardOutcome(index, error=traceback.format_exc(), exit_code=1)
+
+
+class ShardScorer:
+    """Scores pieces one after another; metrics and their models are loaded with the first and stay.
+
+    Parameters
+    ----------
+    order
+        What is to be done.
+    """
+
+    def __init__(self, order: RunOrder) -> None:
+        self.order = order
+        self._loaded: LoadedOrder | None = None
+        self._cache: ScoreCache | None = None
+
+    def __call__(self, piece: Piece) -> ShardOutcome:
+        """Read a piece and write its shard into the run's folder; what the user can mend is told in the outcome."""
+
+        def made() -> ShardOutcome:
+            folder = RunFolder(self.order.output)
+            return published(folder, self.made(piece, partial(rows_of, piece, self.order), folder.staging))
+
+        return told(piece.index, place_of(piece), made)
+
+    def made(self, piece: Piece, rows: RowsOf, staging: Path, seconds: float = 0.0) -> ShardOutcome:
+        """Write the files of a piece's shard into a folder, under the names that they have in that of the run.
+
+        Parameters
+        ----------
+        piece, rows
+            The piece and its rows.
+        staging
+            The folder.
+        seconds
+            What it took to read the rows, where they are read already.
+        """
+        started = time.perf_counter() - seconds
+        if self._loaded is None:
+            self._loaded = LoadedOrder(self.order)
+            self._cache = self.order.cache.open() if self.order.cache else None
+        order, loaded, name = self.order, self._loaded, part_name(piece.index)
+        before = (self._cache.hits, self._cache.misses) if self._cache else (0, 0)
+        with ExitStack() as stack:
+            rejected = f"{REJECTS}/{name}.jsonl"
+            rejects = stack.enter_context(Rejects(str(staging / rejected))) if order.skip_bad else None
+            faults = Faults(rejects)
+            writer = ParquetWriter(str(staging / f"{name}.parquet"), score_columns(loaded.metrics))
+            # nothing is in its place unless it is put there below
+            stack.callback(writer.abort)
+            summarizer = Summarizer(loaded.metrics, order.resamples, order.seed, piece.first_row)
+            count = self._score(loaded, loaded.usable(rows(faults.add), faults), writer, summarizer)
+            if faults.fatal:
+                return ShardOutcome(piece.index, 0, faults.count, bad=tuple(map(str, faults.first)))
+            written = []
+            if count:
+                writer.commit()
+                written.append(f"{name}.parquet")
+            save_file(staging / SHARDS / f"{name}.npz", _arrays_into(summarizer.state()))
+            written.append(f"{SHARDS}/{name}.npz")
+            if rejects is not None:
+                rejects.commit()
+            if faults.count:
+                written.append(rejected)
+        after = (self._cache.hits, self._cache.misses) if self._cache else (0, 0)
+        files = {each: file_facts(staging / each) for each in written}
+        return ShardOutcome(
+            index=piece.index,
+            rows_scored=count,
+            rows_rejected=faults.count,
+            seconds=round(time.perf_counter() - started, 4),
+            peak_memory_bytes=peak_memory_bytes(),
+            cache_hits=after[0] - before[0],
+            cache_misses=after[1] - before[1],
+            sha256=files[f"{name}.parquet"]["sha256"] if count else "",
+            files=files,
+            columns=_columns(staging / f"{name}.parquet", writer.json_columns) if count else {},
+            renamed=writer.renamed,
+            finished=datetime.now(UTC).isoformat(timespec="seconds"),
+        )
+
+    def _score(self, loaded: LoadedOrder, chunks: Iterable[Chunk], writer: Writer, summarizer: Summarizer) -> int:
+        """Hand the scores of all chunks on; tell how many rows these were."""
+        rows = 0
+        for chunk in chunks:
+            batch = Batch(chunk.samples)
+            scores = second_pass(batch, scores_through(self._cache, batch, loaded.metrics), loaded.metrics)
+            writer.write(chunk, flat_columns(scores), merged_reasons(scores, len(chunk)))
+            summarizer.add(chunk.samples, scores)
+            rows += len(chunk)
+        return rows
+
+
+class LoadedOrder:
+    """The metrics and the trees of an order, and the rows that these can score.
+
+    Raises
+    ------
+    InputError
+        A metric would make other scores here than the order says.
+    """
+
+    def __init__(self, order: RunOrder) -> None:
+        self._order = order
+        self.trees: TreeFile | None = None if order.trees is None else read_trees(order.trees)
+        self.metrics: tuple[Metric, ...] = chosen_metrics(order, self.trees) or ()
+        for metric, wanted in zip(self.metrics, order.signatures, strict=True):
+            if metric.signature != wanted:
+                raise InputError(
+                    f"{metric.spec}: this worker would make other scores than the run says: {metric.signature} and "
+                    f"not {wanted}; all workers must have the same version and models"
+                )
+
+    def chunks(self, piece: Piece, faults: Faults) -> Iterator[Chunk]:
+        """Read the rows of a piece that can be scored; after a fatal fault none, but all are looked at."""
+        return self.usable(rows_of(piece, self._order, faults.add), faults)
+
+    def usable(self, chunks: Iterable[Chunk], faults: Faults) -> Iterator[Chunk]:
+        """Go through rows that are being read, as :meth:`chunks` does."""
+        named = self.metrics if self._order.named else None
+        for chunk in chunks:
+            usable = with_trees(usable_rows(chunk, named, faults), self.trees)
+            if len(usable) and not faults.fatal:
+                yield usable
+
+
+def rows_of(piece: Piece, order: RunOrder, on_bad: Callable[[BadRow], None]) -> Iterator[Chunk]:
+    """Read the rows of a piece as an order says."""
+    return read_piece(
+        piece, order.fields, chunk_rows=order.batch_rows, max_text_chars=order.max_text_chars, on_bad=on_bad
+    )
+
+
+def place_of(piece: Piece) -> str:
+    """Return a piece as messages name it."""
+    return f"{piece.name} from line {piece.first_line:,} on"
+
+
+def published(folder: RunFolder, outcome: ShardOutcome) -> ShardOutcome:
+    """Put the files of a shard that was made from the folder's staging in their place, with its note."""
+    if outcome.is_whole:
+        # the note last, because a shard without it is none
+        folder.publish(*outcome.files, outcome.stage(folder))
+    return outcome
+
+
+def save_file(path: Path, write: Callable[[BinaryIO], object]) -> None:
+    """Write a file that appears whole or not at all."""
+    draft = Draft(str(path))
+    try:
+        temporary, file = draft.open()
+        with output_errors(str(path)):
+            write(file)
+        draft.commit(temporary)
+    finally:
+        draft.abort()
+
+
+def _arrays_into(arrays: Mapping[str, np.ndarray[Any, Any]]) -> Callable[[BinaryIO], object]:
+    return lambda file: np.savez_compressed(file, **arrays)  # type: ignore[arg-type]  # none is called allow_pickle
+
+
+def file_facts(path: Path) -> dict[str, Any]:
+    """Return the size and the hash of a file."""
+    with path.open("rb") as file:
+        return {"bytes": path.stat().st_size, "sha256": hashlib.file_digest(file, "sha256").hexdigest()}
+
+
+def _columns(path: Path, json_columns: Collection[str]) -> dict[str, str]:
+    import pyarrow.parquet as pq
+
+    return {
+        column.name: JSON_TYPE if column.name in json_columns else str(column.type) for column in pq.read_schema(path)
+    }

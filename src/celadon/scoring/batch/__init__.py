@@ -1,0 +1,129 @@
+"""A batch of samples and the views over them, each computed at most once however many metrics ask."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, TypeVar
+
+from celadon.core import Sample
+from celadon.scoring.batch.acceptability import Acceptabilities, acceptabilities_of
+from celadon.scoring.batch.encodings import Encodings, encodings_of
+from celadon.scoring.batch.likelihoods import Likelihoods, likelihoods_of
+from celadon.scoring.batch.order import Orders, orders_of
+from celadon.scoring.batch.parses import Parses, parses_of
+from celadon.scoring.batch.token_states import TokenStates, token_states_of
+from celadon.scoring.batch.trees import Trees, trees_of
+from celadon.scoring.batch.units import CONTEXTS, NO_WORDS
+from celadon.scoring.batch.words import Words, words_of
+
+__all__ = [
+    "CONTEXTS",
+    "NO_WORDS",
+    "Acceptabilities",
+    "Batch",
+    "Encodings",
+    "Likelihoods",
+    "Orders",
+    "Parses",
+    "TokenStates",
+    "Trees",
+    "Words",
+]
+
+View = TypeVar("View")
+
+
+class Batch:
+    """Samples with memoised views.
+
+    Parameters
+    ----------
+    samples
+        What is to be scored; kept as it is, never changed.
+    """
+
+    def __init__(self, samples: Sequence[Sample]) -> None:
+        self.samples: tuple[Sample, ...] = tuple(samples)
+        self._views: dict[Any, Any] = {}
+
+    def __len__(self) -> int:
+        return len(self.samples)
+
+    def view(self, key: Any, make: Callable[[], View]) -> View:
+        """Return the view kept under ``key``, making it on first use."""
+        if key not in self._views:
+            self._views[key] = make()
+        view: View = self._views[key]
+        return view
+
+    def words(self, normalisation: str) -> Words:
+        """Return the words of all texts and references under a normalisation."""
+        return self.view(("words", normalisation), lambda: words_of(self.samples, normalisation))
+
+    def sentences(self) -> tuple[tuple[tuple[int, int], ...], ...]:
+        """Return for each text the characters of its sentences, begin and end."""
+        return self.view("sentences", lambda: _sentences(self.samples))
+
+    def token_scores(
+        self, model: str, context: str = "sentence", variant: str = "", *, recent: bool = False
+    ) -> Likelihoods:
+        """Return what a language model makes of the texts.
+
+        Parameters
+        ----------
+        model
+            The model in its usual notation: ``builtin``, ``smollm2``, ``hf:NAME``, ``ngram:PATH``, a folder.
+        context
+            ``sentence`` scores each sentence on its own, ``document`` each text as a whole.
+        variant
+            For a masked model's pseudo-log-likelihood: ``l2r`` or ``original``; empty for the model's own way.
+        recent
+            Take what this process made lately where it is still there: to explain scores, not to make them.
+        """
+        key = ("token scores", model, context, variant, recent)
+        return self.view(key, lambda: likelihoods_of(self, model, context, variant, recent))
+
+    def encodings(self, model: str = "builtin") -> Encodings:
+        """Return what a sentence encoder makes of the sentences: ``builtin``, or a folder."""
+        return self.view(("encodings", model), lambda: encodings_of(self, model))
+
+    def token_states(self, model: str = "builtin") -> TokenStates:
+        """Return the tokens of all texts and references, and what an encoder makes of each in its context.
+
+        Parameters
+        ----------
+        model
+            ``builtin``, ``minilm``, ``hf:NAME``, or a folder.
+        """
+        return self.view(("token states", model), lambda: token_states_of(self.samples, model))
+
+    def acceptability(self, model: str = "builtin") -> Acceptabilities:
+        """Return how acceptable the sentences are: by an encoder, or by a classifier ``hf:NAME``."""
+        return self.view(("acceptability", model), lambda: acceptabilities_of(self, model))
+
+    def order(self, model: str = "builtin") -> Orders:
+        """Return whether the sentences stand in their right order: by an encoder, ``lm:NAME`` or ``hf:NAME``."""
+        return self.view(("order", model), lambda: orders_of(self, model))
+
+    def parses(self, parser: str, *, recent: bool = False) -> Parses:
+        """Return what a parser makes of the sentences.
+
+        Parameters
+        ----------
+        parser
+            ``link-grammar``, ``chart``, ``chart:GRAMMAR`` or ``spacy-sm``.
+        recent
+            Take what this process parsed lately where it is still there: to explain scores, not to make them.
+        """
+        return self.view(("parses", parser, recent), lambda: parses_of(self, parser, recent))
+
+    def trees(self, normalisation: str, parser: str) -> Trees:
+        """Return the dependency trees of the references: those the samples have, else what a parser makes of them."""
+        return self.view(("trees", normalisation, parser), lambda: trees_of(self, normalisation, parser))
+
+
+def _sentences(samples: Sequence[Sample]) -> tuple[tuple[tuple[int, int], ...], ...]:
+    from celadon.text.sentences import split_sentences
+
+    found = {text: split_sentences(text) for text in dict.fromkeys(sample.text for sample in samples)}
+    return tuple(found[sample.text] for sample in samples)

@@ -1,0 +1,115 @@
+"""For tests of programs that write text: an assertion that fails where a text does not read well, and says why."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from math import isnan
+from types import MappingProxyType
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from celadon.compare.limits import Limit
+    from celadon.core import Evidence, Metric, MetricScores, Sample
+
+DEFAULT_MINIMUM: Mapping[str, float] = MappingProxyType({"celadon": 0.6})
+
+_SHOWN_SPANS = 5
+_SHOWN_CHARS = 1000
+_COLUMNS = 100
+_PLAIN = ("match", "sentence", "worst")
+
+
+def assert_reads_well(
+    text: str,
+    *,
+    references: str | Sequence[str] | None = None,
+    source: str | None = None,
+    minimum: Mapping[str, float] | None = None,
+    maximum: Mapping[str, float] | None = None,
+) -> None:
+    """Fail unless a text keeps its limits; a text without a score fails too.
+
+    Parameters
+    ----------
+    text
+        The text.
+    references
+        A text or several that people wrote for the same input, for metrics that need them.
+    source
+        What the text was made from, for metrics that need it.
+    minimum, maximum
+        Metrics with options, or parts of them, and what a text may not have less or more of:
+        ``{"celadon": 0.6, "celadon.coherence": 0.5}``. Where neither is given, celadon must be at least 0.6.
+
+    Raises
+    ------
+    AssertionError
+        The text does not keep a limit; the message has the score, the limit, and which sentences and words it is for.
+    """
+    __tracebackhide__ = True
+    from celadon.core import Sample
+    from celadon.scoring.api import score
+
+    if minimum is None and maximum is None:
+        minimum = DEFAULT_MINIMUM
+    limits = _limits(minimum or {}, maximum or {})
+    given = (references,) if isinstance(references, str) else tuple(references or ())
+    sample = Sample(text, given, source, origin="the text")
+    columns = score([sample], metrics=[limit.column.metric for limit in limits]).columns
+    lines: list[str] = []
+    why: dict[str, list[str]] = {}
+    for limit in limits:
+        value = float(limit.column.values(columns)[0])
+        if not limit.kept_by(value):
+            told = f"there is no score: {limit.column.reason(columns, 0)}" if isnan(value) else f"it is {value:.4f}"
+            lines.append(f"{limit}, but {told}")
+            metric = limit.column.metric
+            if metric.spec not in why:
+                why[metric.spec] = list(_why(metric, columns, sample))
+    if lines:
+        evidence = [line for each in why.values() for line in each]
+        shown = repr(text if len(text) <= _SHOWN_CHARS else f"{text[:_SHOWN_CHARS]}…")
+        raise AssertionError("\n".join(["the text does not read well", *lines, *evidence, f"text: {shown}"]))
+
+
+def _limits(minimum: Mapping[str, float], maximum: Mapping[str, float]) -> list[Limit]:
+    from celadon.compare.limits import Limit, column_of
+
+    return [
+        *(Limit(column_of(name), float(bound), is_least=True) for name, bound in minimum.items()),
+        *(Limit(column_of(name), float(bound), is_least=False) for name, bound in maximum.items()),
+    ]
+
+
+def _why(metric: Metric, columns: Mapping[str, MetricScores], sample: Sample) -> Iterator[str]:
+    from celadon.cli.explain_aspects import Screen, aspect_lines, one_line
+    from celadon.metrics.aspects import AspectEvidence
+
+    evidence = metric.evidence(sample)
+    if isinstance(evidence, AspectEvidence):
+        parts = {name: float(column[0]) for name, column in columns[metric.spec].parts.items()}
+        yield from aspect_lines(sample.text, evidence, parts, Screen(_COLUMNS, coloured=False))
+    elif evidence is not None:
+        yield f"  {one_line(evidence.summary)}"
+        yield from _details(sample.text, evidence)
+
+
+def _details(text: str, evidence: Evidence) -> Iterator[str]:
+    """Sentences and words that the value is for."""
+    from celadon.cli.explain_aspects import Screen, detail_lines, one_line
+    from celadon.metrics.aspects import SentenceEvidence
+    from celadon.metrics.likelihood_evidence import LikelihoodEvidence, in_words
+
+    if isinstance(evidence, SentenceEvidence):
+        yield from detail_lines(text, evidence, Screen(_COLUMNS, coloured=False))
+        return
+    if isinstance(evidence, LikelihoodEvidence):
+        shown = [(one_line(in_words(text, span)), span.note) for span in evidence.words]
+    else:
+        marked = [span for span in evidence.text_spans if span.label not in _PLAIN]
+        shown = [
+            (one_line(text[span.start : span.end]), f"{span.label}, {span.note}" if span.note else span.label)
+            for span in marked
+        ]
+    for words, note in shown[:_SHOWN_SPANS]:
+        yield f"    “{words}”: {note}"

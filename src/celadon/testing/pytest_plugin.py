@@ -1,0 +1,52 @@
+"""The pytest plugin: a fixture that asserts that texts read well, with limits from the command line.
+
+Nothing heavy is imported before the fixture is used: every run of pytest loads this file.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Add the options that set the default limits."""
+    group = parser.getgroup("celadon", "how well texts read")
+    for side, less in (("min", "less"), ("max", "more")):
+        group.addoption(
+            f"--celadon-{side}",
+            action="append",
+            default=[],
+            metavar="NAME=NUMBER",
+            help=f"what a text may not have {less} of, where a call of assert_reads_well gives no limits; "
+            f"may be given again (default: {'celadon=0.6' if side == 'min' else 'none'})",
+        )
+
+
+@pytest.fixture(scope="session")
+def assert_reads_well(pytestconfig: pytest.Config) -> Callable[..., None]:
+    """Assert that a text reads well: as ``celadon.testing.assert_reads_well``, with the command line's limits."""
+    from celadon.compare.limits import limits_of
+    from celadon.core import UsageError
+    from celadon.testing import assert_reads_well as check
+
+    try:
+        given = limits_of(pytestconfig.getoption("celadon_min"), pytestconfig.getoption("celadon_max"))
+    except UsageError as error:
+        raise pytest.UsageError(str(error)) from None
+    defaults = {
+        name: {limit.column.name: limit.bound for limit in given if limit.is_least is least}
+        for name, least in (("minimum", True), ("maximum", False))
+    }
+
+    def checked(text: str, **limits: Any) -> None:
+        __tracebackhide__ = True
+        if given and limits.get("minimum") is None and limits.get("maximum") is None:
+            limits = {**limits, **defaults}
+        check(text, **limits)
+
+    return checked

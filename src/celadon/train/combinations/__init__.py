@@ -1,0 +1,1 @@
+"""Metrics made of other metrics and features: celadon, gleu, sumqe, morcela, combinations."""

@@ -1,0 +1,1 @@
+"""The sentence encoder and its teacher."""

@@ -1,0 +1,1 @@
+"""Language models, n-gram models and word vectors."""

@@ -1,0 +1,1 @@
+"""The chart parser's grammar."""
