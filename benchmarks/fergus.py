@@ -27,7 +27,7 @@ from celadon.realize.lp_chooser import Beam
 from celadon.realize.model_files import open_realizer
 from celadon.realize.rescoring import rescore
 from celadon.scoring.api import score
-from celadon.synth.token_text import capitalised, text_of
+from celadon.synth.tokens import capitalised, text_of
 from celadon.train.realizer.fergus_trees import (
     TreebankTree,
     arrange_derivation,

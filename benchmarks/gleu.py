@@ -36,10 +36,9 @@ from celadon.parsing.loading import CHART, DEPENDENCY, LINK, share_parser
 from celadon.scoring.batch import Batch
 from celadon.synth.free_grammar import grammar_sentences
 from celadon.synth.glue import glued_sentences
+from celadon.synth.lexicon import part_of_speech_words, supertag_words
 from celadon.synth.tag_templates import template_sentences
-from celadon.synth.token_corpus import TokenCorpus, read_token_corpus
-from celadon.synth.token_text import MadeText
-from celadon.synth.word_choice import part_of_speech_words, supertag_words
+from celadon.synth.tokens import MadeText, TokenCorpus, read_token_corpus
 from celadon.train.combinations.gleu import fit
 
 LENGTH, COUNT, FRESH, SEED = 24, 1_000, 150, 1

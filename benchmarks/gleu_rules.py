@@ -23,8 +23,9 @@ from celadon.parsing.loading import NAMES, RULES, open_parser, share_parser
 from celadon.parsing.rule_checker import RuleCheck
 from celadon.scoring.batch import Batch
 from celadon.synth.glue import glued_sentences
+from celadon.synth.tokens import read_token_corpus
 from celadon.text.sentences import split_sentences
-from celadon.train.combinations.gleu import CORPUS_TOKENS, DAMAGED, GleuRecipe, read_some
+from celadon.train.combinations.gleu import CORPUS_TOKENS, DAMAGED, GleuRecipe
 
 RECIPE = GleuRecipe("gleu_plus", seed=1)
 SIZES = (1, 2, 4, 8, 24)
@@ -34,7 +35,7 @@ METRICS = (GleuPlus(), GleuPlus(rules=True))
 
 def graded(corpus: Path) -> list[str]:
     """As many sentences of each size, none of which was trained on, nor damaged to be."""
-    read_so_far = read_some([str(corpus)], CORPUS_TOKENS)
+    read_so_far = read_token_corpus([str(corpus)], most=CORPUS_TOKENS)
     many = RECIPE.count + RECIPE.held_out
     drawn = many + sum(int(many * share) for share in DAMAGED[RECIPE.metric].values())
     used = {made.text for made in glued_sentences(read_so_far, RECIPE.length, RECIPE.length, drawn, RECIPE.seed)}

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from celadon.synth.token_text import text_of, tokens_of
+from celadon.synth.tokens import text_of, tokens_of
 from tests.cli.test_score import celadon
 from tests.synth.toy_treebank import SENTENCES, TEXT
 

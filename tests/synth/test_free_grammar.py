@@ -13,9 +13,8 @@ from hypothesis import strategies as st
 
 from celadon.core import InputError
 from celadon.synth.free_grammar import FreeGrammar, grammar_sentences
-from celadon.synth.token_corpus import number_sentences
-from celadon.synth.token_text import tokens_of
-from celadon.synth.word_choice import part_of_speech_words
+from celadon.synth.lexicon import part_of_speech_words
+from celadon.synth.tokens import number_sentences, tokens_of
 from tests.synth.toy_treebank import SENTENCES, TEXT, TREES
 
 CORPUS = number_sentences(SENTENCES)

@@ -13,8 +13,7 @@ from hypothesis import strategies as st
 
 from celadon.core import InputError, UsageError
 from celadon.synth.glue import glued_sentences
-from celadon.synth.token_corpus import number_sentences
-from celadon.synth.token_text import tokens_of
+from celadon.synth.tokens import number_sentences, tokens_of
 
 Tokens = tuple[str, ...]
 

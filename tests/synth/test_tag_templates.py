@@ -14,10 +14,9 @@ from hypothesis import strategies as st
 
 from celadon.core import InputError
 from celadon.parsing.brackets import Tree, parse_trees
+from celadon.synth.lexicon import TaggedWord, part_of_speech_words, supertag_words
 from celadon.synth.tag_templates import TagTemplates, template_sentences
-from celadon.synth.token_corpus import number_sentences
-from celadon.synth.token_text import tokens_of
-from celadon.synth.word_choice import TaggedWord, part_of_speech_words, supertag_words
+from celadon.synth.tokens import number_sentences, tokens_of
 from tests.synth.toy_treebank import SENTENCES, TREES
 
 Tagger = Callable[[Iterable[Tree]], list[list[TaggedWord]]]

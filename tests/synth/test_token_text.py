@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from celadon.synth.token_text import is_word, sentence_text, text_of, tokens_of
+from celadon.synth.tokens import is_word, sentence_text, text_of, tokens_of
 from tests.synth.english_sentences import SENTENCES
 
 # figures 1 and 3 of Mutton et al. 2007: every text has 24 tokens

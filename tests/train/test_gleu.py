@@ -19,7 +19,7 @@ from celadon.parsing.brackets import parse_trees
 from celadon.parsing.grammar_files import save_grammar
 from celadon.parsing.loading import forget, parser, share_parser
 from celadon.scoring.batch import Batch
-from celadon.synth.token_corpus import number_sentences
+from celadon.synth.tokens import number_sentences
 from celadon.train.combinations.gleu import PENALTIES, GleuRecipe, fit, make_examples
 from celadon.train.parsers.parser import ParserRecipe, estimate
 from tests.conftest import missing_part

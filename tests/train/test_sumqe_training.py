@@ -25,7 +25,7 @@ from celadon.train.combinations.sumqe_sets import damaged_sets, lower_ratings, r
 from tests.conftest import missing_part
 from tests.tiny_encoder import make_encoder
 from tests.tiny_models import make_bigrams
-from tests.train.test_reading import corpus
+from tests.train.test_celadon_training import corpus
 
 try:
     import onnx  # noqa: F401

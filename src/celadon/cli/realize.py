@@ -190,7 +190,7 @@ def _realized(
 def _ranked_again(arguments: argparse.Namespace, realizer: Realizer, some: list[_Made]) -> Iterator[_Made]:
     from celadon.models.language.loading import language_model
     from celadon.realize.rescoring import rescore
-    from celadon.synth.token_text import capitalised, text_of
+    from celadon.synth.tokens import capitalised, text_of
 
     if not arguments.rescore:
         yield from some
@@ -202,7 +202,7 @@ def _ranked_again(arguments: argparse.Namespace, realizer: Realizer, some: list[
 
 
 def _written(words: Sequence[str], arguments: argparse.Namespace) -> str:
-    from celadon.synth.token_text import capitalised, text_of
+    from celadon.synth.tokens import capitalised, text_of
     from celadon.text.layout import printable
 
     return printable(" ".join(words) if arguments.tokens else text_of(capitalised(words)))

@@ -3,23 +3,19 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
 
-import numpy as np
+from celadon.synth.pieces import Kinds, Others, Pieces, Rng, Sentence, between, capital, clash, pick, spaced, split
 
-from celadon.synth.pieces import Sentence, between, capital, clash, pick, spaced, split
-
-Pieces = list[str]
+KINDS = Kinds()
 
 _DANGLING = re.compile("[apmtcs]|[dlbho](?=[a-z#])|[dap][w](?=[w])")
 _STRANDED_START = re.compile("(?<=[wx])(?:p(?=[adwx])|[bhm](?=[^n]))|(?<=w),(?=[a-z])|(?<=[a-z])[jt]")
 
 
-def end_cut(sentence: Sentence, rng: np.random.Generator, others: Sequence[str]) -> Pieces | None:
+@KINDS.add(4, 0.6, local=False)
+def end_cut(sentence: Sentence, rng: Rng, others: Others) -> Pieces | None:
     """Stop in the middle, on a word that waits for more or inside a word, with a full stop or without."""
     places = [at for at in sentence.where(_DANGLING) if 2 <= at < sentence.stop - 1]
-    if not places:
-        return None
     at = pick(rng, places)
     pieces = list(sentence.pieces[: at + 1])
     following = sentence.pieces[at + 1]
@@ -28,19 +24,19 @@ def end_cut(sentence: Sentence, rng: np.random.Generator, others: Sequence[str])
     return [*pieces, *sentence.pieces[sentence.stop :]] if rng.random() < 0.5 else pieces
 
 
-def beginning_cut(sentence: Sentence, rng: np.random.Generator, others: Sequence[str]) -> Pieces | None:
+@KINDS.add(2, 0.5, local=False)
+def beginning_cut(sentence: Sentence, rng: Rng, others: Others) -> Pieces | None:
     """Begin in the middle: "of the town was built in 1900."."""
     places = [at for at in sentence.where(_STRANDED_START) if 0 < at < sentence.stop - 3]
-    if not places:
-        return None
     at = pick(rng, places)
     first = sentence.pieces[at]
     return [capital(first) if rng.random() < 0.5 else first, *sentence.pieces[at + 1 :]]
 
 
-def halves_glued(sentence: Sentence, rng: np.random.Generator, others: Sequence[str]) -> Pieces | None:
+@KINDS.add(3, 0.7, local=False)
+def halves_glued(sentence: Sentence, rng: Rng, others: Others) -> Pieces | None:
     """Go on with the end of another sentence, at a place where the two cannot meet."""
-    if not others or sentence.stop < 4:
+    if sentence.stop < 4:
         return None
     other = split(pick(rng, others))
     if other.stop < 4:
@@ -52,10 +48,9 @@ def halves_glued(sentence: Sentence, rng: np.random.Generator, others: Sequence[
     return None
 
 
-def crossed_over(sentence: Sentence, rng: np.random.Generator, others: Sequence[str]) -> Pieces | None:
+@KINDS.add(2, 0.55, local=False)
+def crossed_over(sentence: Sentence, rng: Rng, others: Others) -> Pieces | None:
     """Go over to another sentence at a word that both have: fluent at the seam, senseless as a whole."""
-    if not others:
-        return None
     other = split(pick(rng, others))
     seams = [
         (here, there)
@@ -64,15 +59,14 @@ def crossed_over(sentence: Sentence, rng: np.random.Generator, others: Sequence[
         for here in range(2, sentence.stop - 2)
         if sentence.low[here] == other.low[there]
     ]
-    if not seams:
-        return None
     here, there = pick(rng, seams)
     return [*sentence.pieces[:here], *other.pieces[there:]]
 
 
-def run_on(sentence: Sentence, rng: np.random.Generator, others: Sequence[str]) -> Pieces | None:
+@KINDS.add(1, 0.4, local=False)
+def run_on(sentence: Sentence, rng: Rng, others: Others) -> Pieces | None:
     """Go on with another sentence as if nothing had ended."""
-    if not others or sentence.stop < 3:
+    if sentence.stop < 3:
         return None
     other = split(pick(rng, others))
     if not 2 < other.stop < 30:
@@ -81,19 +75,19 @@ def run_on(sentence: Sentence, rng: np.random.Generator, others: Sequence[str]) 
     return [*sentence.pieces[: sentence.stop], *link, *spaced(other.pieces)]
 
 
-def stray_stop(sentence: Sentence, rng: np.random.Generator, others: Sequence[str]) -> Pieces | None:
+@KINDS.add(1.5, 0.5)
+def stray_stop(sentence: Sentence, rng: Rng, others: Others) -> Pieces | None:
     """End a sentence in its middle and begin another: "from the. Images taken by the probe."."""
     places = [
         at for at in sentence.where(_DANGLING) if 1 <= at < sentence.stop - 1 and sentence.classes[at] not in "cs"
     ]
-    if not places:
-        return None
     at = pick(rng, places) + 1
     stop = " ." if any(piece in {" .", " ,"} for piece in sentence.pieces) else "."
     return [*sentence.pieces[:at], stop, capital(sentence.pieces[at]), *sentence.pieces[at + 1 :]]
 
 
-def stray_comma(sentence: Sentence, rng: np.random.Generator, others: Sequence[str]) -> Pieces | None:
+@KINDS.add(0.7, 0.25)
+def stray_comma(sentence: Sentence, rng: Rng, others: Others) -> Pieces | None:
     """Put commas between words that belong together."""
     places = [at for at in sentence.where(_DANGLING) if at < sentence.stop - 1 and sentence.classes[at] in "apmtdlw"]
     if not places:
@@ -102,9 +96,10 @@ def stray_comma(sentence: Sentence, rng: np.random.Generator, others: Sequence[s
     return [part for at, piece in enumerate(sentence.pieces) for part in ((piece, ",") if at in chosen else (piece,))]
 
 
-def endless(sentence: Sentence, rng: np.random.Generator, others: Sequence[str]) -> Pieces | None:
+@KINDS.add(1.5, 0.6, local=False)
+def endless(sentence: Sentence, rng: Rng, others: Others) -> Pieces | None:
     """Hang a phrase of another sentence on the end, after a word that waits for something else."""
-    if not others or sentence.stop < 3:
+    if sentence.stop < 3:
         return None
     other = split(pick(rng, others))
     size = between(rng, 1, 4)

@@ -4,7 +4,7 @@ Every rule of a label in the treebank is as likely as any other, however often i
 each phrase on its right side halves a rule's chance. A derivation starts from the label that most trees have at their
 top, and is drawn on the condition that it has the wanted number of tokens and that the full stop is the last of them
 and no other. The chances of all lengths are summed beforehand (inside sums), so no derivation is made in vain. Words
-are drawn by P(word | tag), see :mod:`celadon.synth.word_choice`.
+are drawn by P(word | tag), see :mod:`celadon.synth.lexicon`.
 """
 
 from __future__ import annotations
@@ -17,11 +17,8 @@ import numpy as np
 
 from celadon.core import FloatArray, InputError, IntArray
 from celadon.parsing.brackets import Tree, plain
-from celadon.synth.draws import draw
-from celadon.synth.glue import check_request
-from celadon.synth.token_corpus import TokenCorpus
-from celadon.synth.token_text import FULL_STOP, MadeText, sentence_text
-from celadon.synth.word_choice import Lexicon, part_of_speech_words
+from celadon.synth.lexicon import Lexicon, part_of_speech_words
+from celadon.synth.tokens import FULL_STOP, MadeText, TokenCorpus, check_request, draw, draw_sentences, sentence_text
 
 _BIAS = 0.5
 _TRIES = 50  # derivations for each sentence that is wanted, before giving up
@@ -63,23 +60,16 @@ def grammar_sentences(
     lexicon = Lexicon(corpus, part_of_speech_words(trees))
     grammar = FreeGrammar(trees, lexicon.stops, length)
     rng = np.random.default_rng([seed, length])
-    found: list[MadeText] = []
-    for _ in range(count * _TRIES):
-        made = sentence_text([*_words(lexicon, grammar.drawn(rng)[:-1], rng), FULL_STOP])
-        if made is not None:
-            found.append(made)
-            advance(1)
-            if len(found) == count:
-                return found
-    raise InputError(f"the words of the treebank hardly ever make a sentence of {length} tokens that can be read again")
 
-
-def _words(lexicon: Lexicon, tags: Iterable[str], rng: np.random.Generator) -> list[str]:
-    found = []
-    for tag in tags:
+    def word(tag: str) -> str:
         words, logprobs = lexicon.candidates(tag)
-        found.append(lexicon.words[words[draw(np.exp(logprobs), rng)]])
-    return found
+        return lexicon.words[int(words[draw(np.exp(logprobs), rng)])]
+
+    def drawn() -> MadeText | None:
+        return sentence_text([*map(word, grammar.drawn(rng)[:-1]), FULL_STOP])
+
+    complaint = f"the words of the treebank hardly ever make a sentence of {length} tokens that can be read again"
+    return draw_sentences(count, _TRIES, drawn, advance, complaint)
 
 
 class _Symbol(NamedTuple):

@@ -16,10 +16,18 @@ from functools import cached_property
 
 import numpy as np
 
-from celadon.core import FloatArray, InputError, IntArray, UsageError
-from celadon.synth.draws import places_of
-from celadon.synth.token_corpus import TokenCorpus
-from celadon.synth.token_text import FULL_STOP, MadeText, capitalised, is_word, sentence_text, text_of
+from celadon.core import FloatArray, InputError, IntArray
+from celadon.synth.tokens import (
+    FULL_STOP,
+    MadeText,
+    TokenCorpus,
+    capitalised,
+    check_request,
+    is_word,
+    places_of,
+    sentence_text,
+    text_of,
+)
 
 _ROUNDS = 50  # of drawing what is still missing
 
@@ -52,30 +60,6 @@ def glued_sentences(corpus: TokenCorpus, length: int, sequence: int, count: int,
     if sequence == length:
         return _real_sentences(corpus, length, count, rng)
     return _Glue(corpus, length, sequence).sentences(count, rng)
-
-
-def check_request(length: int, count: int, seed: int, sequence: int | None = None) -> None:
-    """Refuse numbers that do not go together.
-
-    Raises
-    ------
-    UsageError
-        They do not.
-    """
-    if length < 2:
-        raise UsageError(f"the length must be at least 2, a word and the full stop, not {length}")
-    if count < 1:
-        raise UsageError(f"the count must be at least 1, not {count}")
-    if seed < 0:
-        raise UsageError(f"the seed must be at least 0, not {seed}")
-    if sequence is not None and sequence not in divisors(length):
-        known = ", ".join(map(str, divisors(length)))
-        raise UsageError(f"the sequence size {sequence} does not divide the length {length}; sizes that do: {known}")
-
-
-def divisors(length: int) -> list[int]:
-    """Return the sizes of sequences that a text of this length can be glued of."""
-    return [size for size in range(1, length + 1) if not length % size]
 
 
 def _real_sentences(corpus: TokenCorpus, length: int, count: int, rng: np.random.Generator) -> list[MadeText]:

@@ -7,16 +7,19 @@ as it was: tokenised text stays tokenised, and a damaged sentence cannot be told
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TypeVar
+from typing import TypeAlias, TypeVar
 
 import numpy as np
 
 from celadon.synth import english
 
 T = TypeVar("T")
+Rng: TypeAlias = np.random.Generator
+Others: TypeAlias = Sequence[str]
+Pieces: TypeAlias = list[str]
 
 # one letter per piece, so that a pattern over the letters finds places: see Sentence.classes
 CLASS_NAMES = {
@@ -125,6 +128,10 @@ class Sentence:
         """Return where a pattern over the classes begins."""
         return [match.start() for match in pattern.finditer(self.classes)]
 
+    def spans(self, pattern: re.Pattern[str]) -> list[tuple[int, int]]:
+        """Return where a pattern over the classes begins and ends."""
+        return [match.span() for match in pattern.finditer(self.classes)]
+
     def changed(self, at: int, form: str) -> list[str]:
         """Return the pieces with another word in one place, in the spacing and the case of the old one."""
         return [*self.pieces[:at], like(self.pieces[at], form), *self.pieces[at + 1 :]]
@@ -189,11 +196,55 @@ def fold(text: str) -> str:
     return "".join(text.casefold().split())
 
 
-def pick(rng: np.random.Generator, items: Sequence[T]) -> T:
-    """Draw one of some items."""
+class DoesNotApply(Exception):
+    """A kind of damage finds nothing in a sentence that it could change."""
+
+
+def pick(rng: Rng, items: Sequence[T]) -> T:
+    """Draw one of some items; where there are none, nothing is drawn and ``DoesNotApply`` is raised."""
+    if not items:
+        raise DoesNotApply
     return items[int(rng.random() * len(items))]
 
 
-def between(rng: np.random.Generator, low: int, high: int) -> int:
+def between(rng: Rng, low: int, high: int) -> int:
     """Draw a whole number, both ends included; the lower end where there is no room."""
     return low + int(rng.random() * max(1, high - low + 1))
+
+
+Make: TypeAlias = Callable[[Sentence, Rng, Others], Pieces | None]
+
+
+@dataclass(frozen=True)
+class DamageKind:
+    """A way to damage a sentence.
+
+    Attributes
+    ----------
+    make
+        The function that does it; returns None or raises ``DoesNotApply`` where it cannot.
+    weight
+        How often it is chosen, relative to the others.
+    severity
+        How bad one such damage is in a short sentence, 0 to 1.
+    local
+        Whether the fault stays in its place, so that it weighs less in a long sentence.
+    """
+
+    make: Make
+    weight: float
+    severity: float
+    local: bool = True
+
+
+class Kinds(dict[str, DamageKind]):
+    """Kinds of damage by name; the order decides what is drawn."""
+
+    def add(self, weight: float, severity: float, *, local: bool = True) -> Callable[[Make], Make]:
+        """Register a function under its own name."""
+
+        def register(make: Make) -> Make:
+            self[make.__name__] = DamageKind(make, weight, severity, local)
+            return make
+
+        return register

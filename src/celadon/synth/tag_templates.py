@@ -16,11 +16,8 @@ from itertools import pairwise
 import numpy as np
 
 from celadon.core import FloatArray, InputError, IntArray
-from celadon.synth.draws import draw
-from celadon.synth.glue import check_request
-from celadon.synth.token_corpus import TokenCorpus
-from celadon.synth.token_text import FULL_STOP, MadeText, sentence_text
-from celadon.synth.word_choice import Joins, Lexicon, TaggedWord
+from celadon.synth.lexicon import Joins, Lexicon, TaggedWord
+from celadon.synth.tokens import FULL_STOP, MadeText, TokenCorpus, check_request, draw, draw_sentences, sentence_text
 
 _TRIES = 50  # templates for each sentence that is wanted, before giving up
 _CONTENT = ("NN", "VB", "JJ", "RB", "CD", "FW")
@@ -41,7 +38,7 @@ def template_sentences(
     corpus
         Where pairs of words are learnt.
     sentences
-        Tagged sentences of a treebank, see :mod:`celadon.synth.word_choice`.
+        Tagged sentences of a treebank, see :mod:`celadon.synth.lexicon`.
     length
         The number of tokens of a sentence, the full stop among them.
     count
@@ -63,18 +60,13 @@ def template_sentences(
     templates = TagTemplates(sentences, lexicon.stops, length)
     writer = _TemplateWriter(lexicon, sentences)
     rng = np.random.default_rng([seed, length])
-    found: list[MadeText] = []
-    for _ in range(count * _TRIES):
+
+    def drawn() -> MadeText | None:
         words = writer.words_for(templates.drawn(rng))
-        made = sentence_text(words) if words else None
-        if made is not None:
-            found.append(made)
-            advance(1)
-            if len(found) == count:
-                return found
-    raise InputError(
-        f"the treebank has too few words for {count} sentences of {length} tokens in which none is repeated"
-    )
+        return sentence_text(words) if words else None
+
+    complaint = f"the treebank has too few words for {count} sentences of {length} tokens in which none is repeated"
+    return draw_sentences(count, _TRIES, drawn, advance, complaint)
 
 
 class TagTemplates:

@@ -64,8 +64,9 @@ def run(arguments: argparse.Namespace) -> int:
     from celadon.core import OutputError
     from celadon.io import atomic_write_text, check_distinct
     from celadon.io.paragraphs import corpus_size
+    from celadon.synth.tokens import read_token_corpus
     from celadon.text.layout import printable, table
-    from celadon.train.combinations.gleu import GleuRecipe, make_examples, read_some, train_gleu
+    from celadon.train.combinations.gleu import GleuRecipe, make_examples, train_gleu
 
     recipe = recipe_of(arguments, GleuRecipe)
     check_distinct(arguments.output, arguments.corpus)
@@ -73,7 +74,7 @@ def run(arguments: argparse.Namespace) -> int:
     if not folder.is_dir():
         raise OutputError(f"{arguments.output}: the folder {folder} does not exist; create it first")
     with bar("reading", corpus_size(arguments.corpus) or 0) as shown:
-        corpus = read_some(arguments.corpus, arguments.tokens, shown.update)
+        corpus = read_token_corpus(arguments.corpus, shown.update, arguments.tokens)
     training, apart = make_examples(corpus, recipe)
     with CountProgress("sentences") as progress:
         trained = train_gleu(training, apart, recipe, progress)

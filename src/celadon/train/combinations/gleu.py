@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from typing import Any, NamedTuple
@@ -11,7 +11,6 @@ import numpy as np
 import numpy.typing as npt
 
 from celadon.core import FloatArray, InputError, MissingExtraError, Sample, UsageError
-from celadon.io.paragraphs import read_paragraphs
 from celadon.metrics.gleu_features import SentenceFeatures, all_features, parser_features, rule_features
 from celadon.metrics.gleu_weights import (
     FALLING,
@@ -32,9 +31,7 @@ from celadon.parsing.loading import chart_name
 from celadon.scoring.batch import Batch
 from celadon.synth.glue import glued_sentences
 from celadon.synth.sentence_damage import damage, damage_by
-from celadon.synth.token_corpus import TokenCorpus, number_sentences
-from celadon.synth.token_text import tokens_of
-from celadon.text.sentences import split_sentences
+from celadon.synth.tokens import TokenCorpus
 from celadon.train.combinations.ratings import Progress, quiet
 from celadon.train.combinations.two_labels import area_under_curve
 
@@ -130,25 +127,6 @@ class TrainedGleu:
     weights: GleuWeights
     content: Mapping[str, Any]
     figures: Mapping[str, float]
-
-
-def read_some(paths: Sequence[str], tokens: int, advance: Callable[[int], None] = lambda size: None) -> TokenCorpus:
-    """Read a corpus until it has given so many tokens."""
-
-    def sentences() -> Iterator[list[str]]:
-        seen = 0
-        for paragraph in read_paragraphs(paths, advance):
-            for start, end in split_sentences(paragraph):
-                found = tokens_of(paragraph[start:end])
-                seen += len(found)
-                yield found
-            if seen >= tokens:
-                return
-
-    corpus = number_sentences(sentences())
-    if not len(corpus):
-        raise InputError(f"{', '.join(paths)}: there are no words in it")
-    return corpus
 
 
 def make_examples(corpus: TokenCorpus, recipe: GleuRecipe) -> tuple[Examples, Examples]:

@@ -16,7 +16,8 @@ from celadon.core import InputError, IntArray
 from celadon.io import BadRow, Fields, Reader
 from celadon.io.conllu import read_conllu_texts
 from celadon.synth.babble import Babbler
-from celadon.synth.sentence_damage import damage, neutral
+from celadon.synth.neutral_variants import neutral
+from celadon.synth.sentence_damage import damage
 from celadon.text.sentences import split_sentences
 from celadon.train.combinations.ratings import read_ratings
 from celadon.train.corpus import Corpus, EncodedSentences, number_texts

@@ -18,8 +18,7 @@ import numpy as np
 from celadon.core import FloatArray, IntArray
 from celadon.parsing.brackets import Tree, plain
 from celadon.parsing.supertags import derive
-from celadon.synth.token_corpus import TokenCorpus
-from celadon.synth.token_text import FULL_STOP
+from celadon.synth.tokens import FULL_STOP, TokenCorpus
 
 _PAIRS_KEPT = 1024
 
