@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import ClassVar
 
-from celadon.core import Components, Metric, MetricInfo, MetricScores, Need
+from celadon.core import Components, Fitted, Metric, MetricInfo, MetricScores, Need
 from celadon.metrics.lcs_overlap import RougeL
 from celadon.metrics.standardized import StandardizedSum
 from celadon.metrics.translation import Chrf
@@ -35,13 +35,13 @@ class TwoOverlaps(StandardizedSum):
     def members(self) -> Mapping[str, Metric]:
         return {"rougeL": RougeL(), "chrf": Chrf()}
 
-    def combine(self, batch: Batch, components: Components) -> MetricScores:
+    def combine(self, batch: Batch, components: Components, fitted: Fitted) -> MetricScores:
         # for a test that wants to meet the second pass while it runs
         if "TWO_OVERLAPS_PAUSE" in os.environ:
             sys.stderr.write("second pass\n")
             sys.stderr.flush()
             time.sleep(float(os.environ["TWO_OVERLAPS_PAUSE"]))
-        return super().combine(batch, components)
+        return super().combine(batch, components, fitted)
 
 
 def install(folder: Path) -> str:

@@ -5,14 +5,13 @@ This module is at the bottom of the package and imports nothing of ours.
 
 from __future__ import annotations
 
-import copy
 import dataclasses
 import hashlib
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import TYPE_CHECKING, Any, ClassVar, Generic, NamedTuple, Protocol, Self, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, NamedTuple, Protocol, Self, TypeAlias, TypeGuard, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -333,15 +332,20 @@ class Fitted:
         How many texts they rest on.
     origin
         ``set`` where these are the texts that are scored, ``given`` where they are others.
+    counts
+        Where weights rest on word or token counts: the counts, which have a ``digest``.
     """
 
     constants: Mapping[str, float]
     rows: int
     origin: str
+    counts: Any = None
 
     @property
     def digest(self) -> str:
         """A hash to tell constants apart; rounded, because a model's last digits may differ by the batch size."""
+        if self.counts is not None:
+            return str(self.counts.digest[:8])
         facts = "\n".join(f"{name}={value:.6g}" for name, value in self.constants.items())
         return hashlib.sha256(facts.encode()).hexdigest()[:8]
 
@@ -349,51 +353,132 @@ class Fitted:
 class SetRelativeMetric(Metric, Generic[Learnt]):
     """A metric whose scores depend on the whole set that is scored, or on another set that is given for it.
 
-    A set is scored in two passes: the first makes the components of each text and gathers statistics, the second
-    puts components and constants together. Asked for the scores of a batch before it is fitted, the metric takes that
-    batch for the whole set.
+    A set is scored in two passes: the first computes the components of each text and gathers statistics, the second
+    combines components and constants. :meth:`fit` returns the metric with its constants beside it. Without them,
+    :meth:`score` takes its batch for the whole set.
     """
-
-    fitted: Fitted | None = None
 
     @property
     def component_names(self) -> tuple[str, ...]:
         """The parts that tell all that :meth:`statistics` needs; none where these need the texts themselves."""
         return ()
 
-    @property
-    def constants(self) -> Mapping[str, float] | None:
-        """The fitted constants; None before :meth:`fit`."""
-        return None if self.fitted is None else self.fitted.constants
-
     @abstractmethod
     def components(self, batch: Batch) -> Components:
-        """What the batch tells of each text whatever the set is."""
+        """Compute what the batch tells of each text whatever the set is."""
 
     @abstractmethod
     def statistics(self, batch: Batch, components: Components) -> Learnt:
-        """What the batch adds to the statistics of the set."""
+        """Compute what the batch adds to the statistics of the set."""
 
     @abstractmethod
-    def fit(self, statistics: Learnt, origin: str = "set") -> Self:
-        """A copy of this metric with the constants that the statistics of a whole set give."""
+    def constants_of(self, statistics: Learnt, origin: str) -> Fitted:
+        """Return the constants that the statistics of a whole set give."""
 
     @abstractmethod
-    def combine(self, batch: Batch, components: Components) -> MetricScores:
-        """The scores of a batch, from its components and the fitted constants."""
+    def combine(self, batch: Batch, components: Components, fitted: Fitted) -> MetricScores:
+        """Score a batch from its components and the constants."""
+
+    def fitted_info(self, fitted: Fitted) -> MetricInfo:
+        """Return what a person wants to know of the metric with these constants."""
+        return self.info
+
+    def fitted_evidence(self, sample: Sample, fitted: Fitted) -> Evidence | None:
+        """Explain a sample's score with these constants."""
+        return self.evidence(sample)
+
+    def fit(self, statistics: Learnt, origin: str = "set") -> BoundMetric:
+        """Return this metric with the constants that the statistics of a whole set give."""
+        return BoundMetric(self, self.constants_of(statistics, origin))
 
     def score(self, batch: Batch) -> MetricScores:
         components = self.components(batch)
-        fitted = self if self.fitted is not None else self.fit(self.statistics(batch, components))
-        return fitted.combine(batch, components)
+        return self.combine(batch, components, self.constants_of(self.statistics(batch, components), "set"))
 
     def details(self) -> Mapping[str, str]:
-        if self.fitted is None:
-            return {"constants": "of-the-set"}
-        return {"constants": self.fitted.digest, "fitted-on": self.fitted.origin}
+        return {"constants": "of-the-set"}
 
-    def _with(self, fitted: Fitted) -> Self:
-        made = copy.copy(self)
-        # the metric is frozen, and constants are not options: its notation makes it without them
-        object.__setattr__(made, "fitted", fitted)
-        return made
+
+@dataclass(frozen=True)
+class BoundMetric(Metric):
+    """A metric beside what its scores rest on and its notation does not say.
+
+    Attributes
+    ----------
+    metric
+        The metric as its notation describes it.
+    fitted
+        The constants of a set-relative metric.
+    trees
+        The digest of the dependency trees that were given for the references.
+    """
+
+    metric: Metric
+    fitted: Fitted | None = None
+    trees: str | None = None
+
+    @property
+    def info(self) -> MetricInfo:  # type: ignore[override]
+        """What a person wants to know of the metric, constants included."""
+        if self.fitted is not None and isinstance(self.metric, SetRelativeMetric):
+            return self.metric.fitted_info(self.fitted)
+        return self.metric.info
+
+    @property
+    def aligns(self) -> bool:  # type: ignore[override]
+        """Whether the evidence is an alignment."""
+        return self.metric.aligns
+
+    @property
+    def options(self) -> dict[str, Any]:
+        """The options of the metric; what it is bound to is none."""
+        return self.metric.options
+
+    @property
+    def spec(self) -> str:
+        """The notation of the metric, which does not say what it is bound to."""
+        return self.metric.spec
+
+    def score(self, batch: Batch) -> MetricScores:
+        if self.fitted is not None and isinstance(self.metric, SetRelativeMetric):
+            return self.combine(batch, self.metric.components(batch))
+        return self.metric.score(batch)
+
+    def combine(self, batch: Batch, components: Components) -> MetricScores:
+        """Score a batch from its components and the constants."""
+        assert self.fitted is not None
+        assert isinstance(self.metric, SetRelativeMetric)
+        return self.metric.combine(batch, components, self.fitted)
+
+    def aggregate(self, statistics: FloatArray) -> float | None:
+        return self.metric.aggregate(statistics)
+
+    def evidence(self, sample: Sample) -> Evidence | None:
+        if self.fitted is not None and isinstance(self.metric, SetRelativeMetric):
+            return self.metric.fitted_evidence(sample, self.fitted)
+        return self.metric.evidence(sample)
+
+    def models(self) -> tuple[str, ...]:
+        return self.metric.models()
+
+    def details(self) -> Mapping[str, str]:
+        facts = dict(self.metric.details()) if self.trees is None else {"trees": f"given@{self.trees[:8]}"}
+        if self.fitted is not None:
+            facts |= {"constants": self.fitted.digest, "fitted-on": self.fitted.origin}
+        return facts
+
+
+def is_set_relative(metric: Metric) -> TypeGuard[SetRelativeMetric[Any]]:
+    """Return whether a metric has no scores before a whole set is known: it is relative to one and not fitted yet."""
+    return isinstance(metric, SetRelativeMetric)
+
+
+def unbound(metric: Metric) -> Metric:
+    """Return a metric without what it is bound to."""
+    return metric.metric if isinstance(metric, BoundMetric) else metric
+
+
+def fitted_constants(metrics: Iterable[Metric]) -> dict[str, Fitted]:
+    """Return the constants of the metrics that were fitted to a set, by their notation."""
+    bound = (metric for metric in metrics if isinstance(metric, BoundMetric))
+    return {metric.spec: metric.fitted for metric in bound if metric.fitted is not None}

@@ -204,13 +204,13 @@ def _coloured() -> bool:
 
 
 def _headline(metric: Metric, scores: MetricScores) -> str:
-    from celadon.core import SetRelativeMetric
+    from celadon.core import BoundMetric
 
     value = float(scores.values[0])
     if math.isnan(value):
         return f"{metric.spec}: no score, {scores.reasons[0]}"
     parts = "".join(f"  {name} {float(column[0]):.4g}" for name, column in scores.parts.items())
-    if isinstance(metric, SetRelativeMetric) and (metric.fitted is None or metric.fitted.origin == "set"):
+    if isinstance(metric, BoundMetric) and metric.fitted is not None and metric.fitted.origin == "set":
         return f"{metric.spec}: says how a text stands in a set, so one text has none; score a file{parts}"
     return f"{metric.spec}: {value:.4f}{parts}"
 

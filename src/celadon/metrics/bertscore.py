@@ -130,10 +130,11 @@ class Bertscore(TokenMetric):
             told["baselines"] = "/".join(f"{value:.6g}" for value in found)
         return told
 
-    def evidence(self, sample: Sample) -> Evidence | None:
+    def explain(self, sample: Sample, counts: Counts | None) -> Evidence | None:
+        """Explain a sample's score, given the counts."""
         from celadon.metrics.bertscore_evidence import matched_tokens
 
-        return matched_tokens(self, sample)
+        return matched_tokens(self, sample, counts)
 
 
 class BertscoreOfSet(OfSet, Bertscore):

@@ -12,11 +12,12 @@ from celadon.scoring.batch import Batch
 
 if TYPE_CHECKING:
     from celadon.metrics.bertscore import Bertscore
+    from celadon.metrics.token_metric import Counts
 
 _MOST_TOKENS = 1_000
 
 
-def matched_tokens(metric: Bertscore, sample: Sample) -> Evidence | None:
+def matched_tokens(metric: Bertscore, sample: Sample, counts: Counts | None) -> Evidence | None:
     """Show for each token of the text the nearest of the best reference, and the other way round.
 
     None where they cannot be compared, or are too long to be looked at token by token.
@@ -26,7 +27,7 @@ def matched_tokens(metric: Bertscore, sample: Sample) -> Evidence | None:
     states = Batch([sample]).token_states(metric.encoder)
     usable = [
         (found, pair, *both)
-        for pairs, sides in sides_of(states, metric.layers, metric.counts())
+        for pairs, sides in sides_of(states, metric.layers, counts)
         for found, pair, both in zip(precisions_recalls_fs(sides, metric.window), pairs, sides, strict=True)
         if not math.isnan(found[2])
     ]

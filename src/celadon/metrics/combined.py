@@ -57,7 +57,7 @@ def computed_feature(name: str) -> Computed | None:
     if base in _COMBINING:
         raise UsageError(f"{name}: a combination cannot be made of combinations and formulas; name their metrics")
     metric = load(found.spec)
-    if isinstance(metric, SetRelativeMetric) and metric.fitted is None:
+    if isinstance(metric, SetRelativeMetric):
         raise UsageError(
             f"{name}: is relative to the set of texts that is scored, so that it says nothing of a single text; "
             "name the metrics that it is made of"

@@ -151,9 +151,13 @@ class _Mover(Metric):
         return MetricScores(self.spec, np.exp(-distances), parts, reasons)
 
     def evidence(self, sample: Sample) -> Evidence | None:
+        return self.explain(sample, self.document_counts())
+
+    def explain(self, sample: Sample, counts: DocumentCounts | None) -> Evidence | None:
+        """Explain a sample's score, given the counts."""
         from celadon.metrics.movers_evidence import moved_sentences
 
-        return moved_sentences(self, sample)
+        return moved_sentences(self, sample, counts)
 
     def models(self) -> tuple[str, ...]:
         vectors = self.reading.table
@@ -182,18 +186,6 @@ def _counts_of_file(path: str, reading: WordReading) -> DocumentCounts:
     return file_counts(path, reading)
 
 
-@dataclass(frozen=True)
-class FittedCounts(Fitted):
-    """The weights that words have in a set, beside how many references and words they rest on."""
-
-    counts: DocumentCounts
-
-    @property
-    def digest(self) -> str:
-        """A hash to tell weights apart."""
-        return self.counts.digest[:8]
-
-
 class _OfSet(SetRelativeMetric[DocumentCounts]):
     """A mover that weighs words by the references of the scored set; nothing is known of a text before that is."""
 
@@ -204,19 +196,23 @@ class _OfSet(SetRelativeMetric[DocumentCounts]):
         assert isinstance(self, _Mover)
         return reference_counts(batch, self.reading)
 
-    def fit(self, statistics: DocumentCounts, origin: str = "set") -> Self:
+    def constants_of(self, statistics: DocumentCounts, origin: str) -> Fitted:
         if origin != "set" and not statistics.documents:
             raise InputError("there is no reference in it that the word vectors know, so it gives no idf")
         constants = {"references": float(statistics.documents), "words": float(len(statistics.counts))}
-        return self._with(FittedCounts(constants, statistics.documents, origin, statistics))
+        return Fitted(constants, statistics.documents, origin, statistics)
 
-    def combine(self, batch: Batch, components: Components) -> MetricScores:
+    def combine(self, batch: Batch, components: Components, fitted: Fitted) -> MetricScores:
         assert isinstance(self, _Mover)
-        return self._scores(batch, self.document_counts())
+        return self._scores(batch, fitted.counts)
+
+    def fitted_evidence(self, sample: Sample, fitted: Fitted) -> Evidence | None:
+        assert isinstance(self, _Mover)
+        return self.explain(sample, fitted.counts)
 
     def document_counts(self) -> DocumentCounts | None:
-        """The counts of the set; None before they are known."""
-        return self.fitted.counts if isinstance(self.fitted, FittedCounts) else None
+        """Return None: the counts of the set are not known yet."""
+        return None
 
     def details(self) -> Mapping[str, str]:
         assert isinstance(self, _Mover)
@@ -231,10 +227,11 @@ class Wmd(_Mover):
         "wmd", "Word Mover's similarity: how little the words must be changed to be the reference's", "words"
     )
 
-    def evidence(self, sample: Sample) -> Evidence | None:
+    def explain(self, sample: Sample, counts: DocumentCounts | None) -> Evidence | None:
+        """Explain a sample's score, given the counts."""
         from celadon.metrics.movers_evidence import moved_words
 
-        return moved_words(self, sample)
+        return moved_words(self, sample, counts)
 
 
 class Smd(_Mover):

@@ -18,6 +18,7 @@ from celadon.text.words import located_words
 
 if TYPE_CHECKING:
     from celadon.metrics.movers import Wmd, _Mover
+    from celadon.text.inverse_frequency import DocumentCounts
 
 _MOST_WORDS = 500
 # distances below are rounding
@@ -35,11 +36,11 @@ class _Nearest(NamedTuple):
     read: Mapping[str, ReadText]
 
 
-def _nearest(metric: _Mover, sample: Sample) -> _Nearest | None:
+def _nearest(metric: _Mover, sample: Sample, counts: DocumentCounts | None) -> _Nearest | None:
     """None where the text cannot be compared, or is read in windows."""
     batch = Batch([sample])
     read = read_texts(batch, metric.reading)
-    points, texts = weighted_words(read, metric.reading.table, metric.document_counts(), unit=metric.lengths == "unit")
+    points, texts = weighted_words(read, metric.reading.table, counts, unit=metric.lengths == "unit")
     pairing = paired(batch.samples, texts, metric.window)
     if not pairing.choices or len(pairing.left) != len(pairing.choices):
         return None
@@ -52,12 +53,12 @@ def _nearest(metric: _Mover, sample: Sample) -> _Nearest | None:
     return _Nearest(reference, float(found[best]), left, right, points, read)
 
 
-def moved_sentences(metric: _Mover, sample: Sample) -> Evidence | None:
+def moved_sentences(metric: _Mover, sample: Sample, counts: DocumentCounts | None) -> Evidence | None:
     """Show for each sentence of the text which sentence of the nearest reference most of it goes to.
 
     None where the text cannot be compared, or is read in windows.
     """
-    found = _nearest(metric, sample)
+    found = _nearest(metric, sample, counts)
     if found is None:
         return None
     (ours, much, one), (theirs, more, other) = (_means(text, found.points) for text in (found.left, found.right))
@@ -90,12 +91,12 @@ def _means(text: LocalText, points: Points) -> tuple[IntArray, FloatArray, Float
     return numbers, much, sums / much[:, None]
 
 
-def moved_words(metric: Wmd, sample: Sample) -> Evidence | None:
+def moved_words(metric: Wmd, sample: Sample, counts: DocumentCounts | None) -> Evidence | None:
     """Show for each word of the text whether it stays or which word of the nearest reference most of it goes to.
 
     None where the text cannot be compared, is read in windows, or is too long to be looked at word by word.
     """
-    found = _nearest(metric, sample)
+    found = _nearest(metric, sample, counts)
     if found is None:
         return None
     table = metric.reading.table

@@ -221,10 +221,11 @@ class Moverscore(TokenMetric):
         states = batch.token_states(self.encoder)
         return Counts(counted(batch, states, references=False), counted(batch, states, references=True))
 
-    def evidence(self, sample: Sample) -> Evidence | None:
+    def explain(self, sample: Sample, counts: Counts | None) -> Evidence | None:
+        """Explain a sample's score, given the counts."""
         from celadon.metrics.moverscore_evidence import moved_tokens
 
-        return moved_tokens(self, sample)
+        return moved_tokens(self, sample, counts)
 
     def facts(self) -> Mapping[str, str]:
         from importlib.metadata import version

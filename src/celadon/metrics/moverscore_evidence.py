@@ -8,7 +8,7 @@ import numpy as np
 
 from celadon.core import Evidence, IntArray, Sample
 from celadon.metrics.bertscore_evidence import PlacedTokens, token_spans
-from celadon.metrics.token_metric import TokenWeights
+from celadon.metrics.token_metric import Counts, TokenWeights
 from celadon.scoring.batch import Batch
 from celadon.scoring.batch.token_states import TokenStates
 from celadon.text.transport import least_cost_plan
@@ -26,7 +26,7 @@ class _Side(NamedTuple):
     bag: Bag
 
 
-def moved_tokens(metric: Moverscore, sample: Sample) -> Evidence | None:
+def moved_tokens(metric: Moverscore, sample: Sample, counts: Counts | None) -> Evidence | None:
     """Show for each token of the text which token of the nearest reference most of it goes to.
 
     None where they cannot be compared, are too long to be looked at token by token, or where n-grams are moved.
@@ -36,7 +36,7 @@ def moved_tokens(metric: Moverscore, sample: Sample) -> Evidence | None:
     if metric.n > 1 or sample.text not in states.tokens:
         return None
     texts = [sample.text, *(one for one in references if one in states.tokens)]
-    (text, *others) = (_side(metric, states, one, own=not at) for at, one in enumerate(texts))
+    (text, *others) = (_side(metric, states, one, counts, own=not at) for at, one in enumerate(texts))
     usable = [(one, side) for one, side in zip(texts[1:], others, strict=True) if len(side.kept)]
     most = max((len(side.kept) for side in (text, *others)), default=0)
     if not len(text.kept) or not usable or most > min(_MOST_TOKENS, metric.window):
@@ -56,8 +56,8 @@ def moved_tokens(metric: Moverscore, sample: Sample) -> Evidence | None:
     )
 
 
-def _side(metric: Moverscore, states: TokenStates, text: str, *, own: bool) -> _Side:
-    weigher = TokenWeights.both(states.encoder, metric.counts(), 1.0)[0 if own else 1]
+def _side(metric: Moverscore, states: TokenStates, text: str, counts: Counts | None, *, own: bool) -> _Side:
+    weigher = TokenWeights.both(states.encoder, counts, 1.0)[0 if own else 1]
     tokens = states.tokens[text]
     lengths = np.array([len(tokens)])
     counted = states.encoder.is_mark(lengths) | ~metric.dropped(states.encoder)[tokens]

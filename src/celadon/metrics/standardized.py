@@ -2,17 +2,24 @@
 
 from __future__ import annotations
 
-import dataclasses
 import math
 from abc import abstractmethod
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import Self
 
 import numpy as np
 
-from celadon.core import Components, Fitted, FloatArray, InputError, Metric, MetricScores, SetRelativeMetric
+from celadon.core import (
+    Components,
+    Fitted,
+    FloatArray,
+    InputError,
+    Metric,
+    MetricInfo,
+    MetricScores,
+    SetRelativeMetric,
+)
 from celadon.scoring.batch import Batch
 
 # A model's scores of one and the same text differ by about so much with the batch it is in: that is no spread.
@@ -108,25 +115,23 @@ class StandardizedSum(SetRelativeMetric[Moments]):
     def statistics(self, batch: Batch, components: Components) -> Moments:
         return Moments.of(components.columns)
 
-    def fit(self, statistics: Moments, origin: str = "set") -> Self:
+    def constants_of(self, statistics: Moments, origin: str) -> Fitted:
         constants: dict[str, float] = {}
         for name in self.component_names:
             mean, sd = statistics.mean_and_sd(name)
             if origin != "set" and (statistics.rows < 2 or _negligible(mean, sd)):
                 raise InputError(_unfit(name, statistics.rows))
             constants |= {f"{name}.mean": mean, f"{name}.sd": sd}
-        fitted = self._with(Fitted(constants, statistics.rows, origin))
-        shown = ", ".join(f"{name} {value:.6g}" for name, value in constants.items())
-        reading = f"{type(self).info.reading}; here {shown}, from {statistics.rows:,} texts"
-        object.__setattr__(fitted, "info", dataclasses.replace(self.info, reading=reading))
-        return fitted
+        return Fitted(constants, statistics.rows, origin)
 
-    def combine(self, batch: Batch, components: Components) -> MetricScores:
-        constants = self.constants
-        assert constants is not None
+    def fitted_info(self, fitted: Fitted) -> MetricInfo:
+        shown = ", ".join(f"{name} {value:.6g}" for name, value in fitted.constants.items())
+        return replace(self.info, reading=f"{self.info.reading}; here {shown}, from {fitted.rows:,} texts")
+
+    def combine(self, batch: Batch, components: Components, fitted: Fitted) -> MetricScores:
         values = np.zeros(len(batch))
         for name, column in components.columns.items():
-            mean, sd = constants[f"{name}.mean"], constants[f"{name}.sd"]
+            mean, sd = fitted.constants[f"{name}.mean"], fitted.constants[f"{name}.sd"]
             with np.errstate(invalid="ignore"):
                 values += (column - mean) / (math.inf if _negligible(mean, sd) else sd)
         reasons = dict(components.reasons)

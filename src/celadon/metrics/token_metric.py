@@ -13,12 +13,14 @@ import numpy as np
 
 from celadon.core import (
     Components,
+    Evidence,
     Fitted,
     FloatArray,
     InputError,
     IntArray,
     Metric,
     MetricScores,
+    Sample,
     SetRelativeMetric,
     UsageError,
 )
@@ -120,6 +122,13 @@ class TokenMetric(Metric):
     def scores(self, batch: Batch, counts: Counts | None) -> MetricScores:
         """The scores of a batch, given the counts."""
 
+    def evidence(self, sample: Sample) -> Evidence | None:
+        return self.explain(sample, self.counts())
+
+    @abstractmethod
+    def explain(self, sample: Sample, counts: Counts | None) -> Evidence | None:
+        """Explain a sample's score, given the counts."""
+
     @abstractmethod
     def set_counts(self, batch: Batch) -> Counts:
         """What the batch adds to the counts of the scored set."""
@@ -213,18 +222,6 @@ def _counts_of_file(path: str, model: str) -> DocumentCounts:
     return counts_of_file(path, documents, f"readers of {encoder.name}")
 
 
-@dataclass(frozen=True)
-class FittedTokens(Fitted):
-    """The weights that tokens have in a set, beside how many references and tokens they rest on."""
-
-    counts: Counts
-
-    @property
-    def digest(self) -> str:
-        """A hash to tell weights apart."""
-        return self.counts.digest
-
-
 class OfSet(SetRelativeMetric[Counts]):
     """A metric that weighs tokens by the scored set; nothing is known of a text before that is."""
 
@@ -235,20 +232,24 @@ class OfSet(SetRelativeMetric[Counts]):
         assert isinstance(self, TokenMetric)
         return self.set_counts(batch)
 
-    def fit(self, statistics: Counts, origin: str = "set") -> Self:
+    def constants_of(self, statistics: Counts, origin: str) -> Fitted:
         references = statistics.references
         if origin != "set" and not references.documents:
             raise InputError("there is no reference in it that the encoder can read, so it gives no idf")
         constants = {"references": float(references.documents), "tokens": float(len(references.counts))}
-        return self._with(FittedTokens(constants, references.documents, origin, statistics))
+        return Fitted(constants, references.documents, origin, statistics)
 
-    def combine(self, batch: Batch, components: Components) -> MetricScores:
+    def combine(self, batch: Batch, components: Components, fitted: Fitted) -> MetricScores:
         assert isinstance(self, TokenMetric)
-        return self.scores(batch, self.counts())
+        return self.scores(batch, fitted.counts)
+
+    def fitted_evidence(self, sample: Sample, fitted: Fitted) -> Evidence | None:
+        assert isinstance(self, TokenMetric)
+        return self.explain(sample, fitted.counts)
 
     def counts(self) -> Counts | None:
-        """The counts of the set; None before they are known."""
-        return self.fitted.counts if isinstance(self.fitted, FittedTokens) else None
+        """Return None: the counts of the set are not known yet."""
+        return None
 
     def details(self) -> Mapping[str, str]:
         assert isinstance(self, TokenMetric)

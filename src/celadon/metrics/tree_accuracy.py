@@ -7,16 +7,16 @@ trees only what its signature must say of them.
 
 from __future__ import annotations
 
-import copy
 import math
 from abc import abstractmethod
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import ClassVar, NamedTuple, Self
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 
 from celadon.core import (
+    BoundMetric,
     FloatArray,
     IntArray,
     Metric,
@@ -26,6 +26,7 @@ from celadon.core import (
     Need,
     Sample,
     UsageError,
+    unbound,
 )
 from celadon.metrics.references import TOO_LONG, Best, best_reference, null_reasons
 from celadon.metrics.string_accuracy import aligned
@@ -68,19 +69,7 @@ def _compare(batch: Batch, normalisation: str) -> _Pairs:
 class OfTrees(Metric):
     """A metric that rests on dependency trees of the references."""
 
-    trees_digest: str | None = None
-    """What tells the given trees apart; None where the parser makes them."""
-
-    def with_trees(self, digest: str) -> Self:
-        """Return a copy of this metric whose signature says which trees were given."""
-        told = copy.copy(self)
-        # the metric is frozen, and trees are not an option: they come with the samples
-        object.__setattr__(told, "trees_digest", digest)
-        return told
-
     def details(self) -> Mapping[str, str]:
-        if self.trees_digest is not None:
-            return {"trees": f"given@{self.trees_digest[:8]}"}
         try:
             return {"trees": DEPENDENCY, **parser(DEPENDENCY).facts}
         except MissingPartError:
@@ -97,13 +86,18 @@ def check_use_of_trees(metrics: Iterable[Metric]) -> None:
         There is none that could.
     """
     # a formula and a combination may be made of any metrics
-    if not any(isinstance(metric, OfTrees) or metric.info.name in ("formula", "combined") for metric in metrics):
+    if not any(
+        isinstance(unbound(metric), OfTrees) or metric.info.name in ("formula", "combined") for metric in metrics
+    ):
         raise UsageError("trees were given, but no metric asked for rests on them: name one, as simple_tree_accuracy")
 
 
 def told_of_trees(metrics: Iterable[Metric], digest: str) -> tuple[Metric, ...]:
     """Return the metrics, those that rest on trees told which were given."""
-    return tuple(metric.with_trees(digest) if isinstance(metric, OfTrees) else metric for metric in metrics)
+    return tuple(
+        BoundMetric(plain, trees=digest) if isinstance(plain := unbound(metric), OfTrees) else metric
+        for metric in metrics
+    )
 
 
 @dataclass(frozen=True)

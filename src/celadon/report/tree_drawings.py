@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from celadon.core import Metric, Sample
+from celadon.core import Metric, Sample, unbound
 from celadon.metrics.tree_accuracy import TreeAccuracy
 from celadon.report.dependency_svg import dependency_svg
 from celadon.report.escape import escape
@@ -40,7 +40,8 @@ class TreeDrawings:
 
 def tree_drawings(texts: Iterable[Kept], metrics: Sequence[Metric]) -> TreeDrawings:
     """Draw the trees of texts by the first tree accuracy there is."""
-    metric = next((metric for metric in metrics if isinstance(metric, TreeAccuracy)), None)
+    plain = map(unbound, metrics)
+    metric = next((metric for metric in plain if isinstance(metric, TreeAccuracy)), None)
     if metric is None:
         return TreeDrawings()
     found: dict[int, str] = {}

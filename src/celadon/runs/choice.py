@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Protocol, TypeAlias
 
-from celadon.core import Fitted, Metric, SetRelativeMetric
+from celadon.core import Metric
 from celadon.io import Chunk, Fields, Reader, Spill
 from celadon.io.tree_file import TreeFile
 from celadon.metrics.registry import DEFAULTS_WITH_REFERENCES, DEFAULTS_WITHOUT_REFERENCES, load_all
@@ -83,9 +83,3 @@ def score_columns(metrics: Sequence[Metric]) -> list[str]:
     parts = [f"{metric.spec}.{part}" for metric in metrics for part in metric.info.parts]
     # a part of one metric may be a metric of its own, and both asked for
     return list(dict.fromkeys([*(metric.spec for metric in metrics), *parts]))
-
-
-def fitted_constants(metrics: Sequence[Metric]) -> dict[str, Fitted]:
-    """Return the constants of the metrics that are relative to a set."""
-    relative = (metric for metric in metrics if isinstance(metric, SetRelativeMetric))
-    return {metric.spec: metric.fitted for metric in relative if metric.fitted is not None}

@@ -10,7 +10,7 @@ from contextlib import ExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from celadon.core import Fitted, InputError, Metric, MetricScores, UsageError
+from celadon.core import Fitted, InputError, Metric, MetricScores, UsageError, fitted_constants
 from celadon.io import (
     Chunk,
     Fields,
@@ -30,7 +30,6 @@ from celadon.runs.choice import (
     Progress,
     chosen_metrics,
     default_metrics,
-    fitted_constants,
     no_progress,
     score_columns,
     usable_rows,

@@ -6,8 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from celadon.core import Fitted, Metric
-from celadon.runs.choice import fitted_constants
+from celadon.core import Fitted, Metric, fitted_constants
 from celadon.runs.folder import RunFolder
 from celadon.runs.shards import ShardOutcome
 from celadon.runs.summary_file import summary_as_json

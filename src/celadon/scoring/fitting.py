@@ -10,6 +10,7 @@ from typing import Any, TypeAlias, TypeGuard
 import numpy as np
 
 from celadon.core import (
+    BoundMetric,
     Components,
     FloatArray,
     InputError,
@@ -40,7 +41,7 @@ _COLUMN_ROWS = 8192
 
 def waits(metric: Metric) -> TypeGuard[SetRelativeMetric[Any]]:
     """Whether a metric has no scores before the whole set is known."""
-    return isinstance(metric, SetRelativeMetric) and metric.fitted is None
+    return isinstance(metric, SetRelativeMetric)
 
 
 def first_pass(batch: Batch, metrics: Iterable[Metric]) -> dict[str, MetricScores | Components]:
@@ -54,7 +55,7 @@ def second_pass(batch: Batch, first: FirstPass, metrics: Iterable[Metric]) -> di
     for metric in metrics:
         made = first[metric.spec]
         if isinstance(made, Components):
-            assert isinstance(metric, SetRelativeMetric)
+            assert isinstance(metric, BoundMetric)
             made = metric.combine(batch, made)
         scores[metric.spec] = made
     return scores

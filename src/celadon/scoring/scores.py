@@ -13,8 +13,8 @@ from celadon.core import (
     MetricScores,
     MissingExtraError,
     Sample,
-    SetRelativeMetric,
     UsageError,
+    fitted_constants,
 )
 from celadon.scoring.summary import DEFAULT_RESAMPLES, DEFAULT_SEED, Summarizer, Summary
 
@@ -64,8 +64,7 @@ class Scores:
     @property
     def constants(self) -> dict[str, dict[str, float]]:
         """What each metric that is relative to a set took from it: means and standard deviations."""
-        relative = (metric for metric in self.metrics if isinstance(metric, SetRelativeMetric))
-        return {metric.spec: dict(metric.constants or {}) for metric in relative}
+        return {spec: dict(fitted.constants) for spec, fitted in fitted_constants(self.metrics).items()}
 
     def summary(self, *, resamples: int = DEFAULT_RESAMPLES, seed: int = DEFAULT_SEED) -> Summary:
         """Per system and metric: mean, corpus score, 95% bootstrap intervals, nulls.

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from celadon.core import Metric, MetricScores, Sample, SetRelativeMetric, Tree
+from celadon.core import Metric, MetricScores, Sample, Tree, fitted_constants, unbound
 
 KEY_BYTES = 16
 
@@ -37,7 +37,7 @@ def keys_of(metric: Metric, contents: Sequence[bytes]) -> list[bytes]:
 def with_members(metric: Metric) -> Iterator[Metric]:
     """A metric and all that it holds: a formula's own signature tells of their models, not of all their facts."""
     yield metric
-    for value in vars(metric).values():
+    for value in vars(unbound(metric)).values():
         for member in _metrics_in(value):
             yield from with_members(member)
 
@@ -51,10 +51,9 @@ def _metrics_in(value: Any) -> Iterator[Metric]:
 
 
 def _maker(metric: Metric) -> str:
-    if isinstance(metric, SetRelativeMetric) and metric.constants is not None:
-        # the signature rounds the constants, and scores are to come back bit for bit
-        return metric.signature + "".join(f"|{name}={value!r}" for name, value in metric.constants.items())
-    return metric.signature
+    # the signature rounds the constants, and scores are to come back bit for bit
+    constants = (item for fitted in fitted_constants([metric]).values() for item in fitted.constants.items())
+    return metric.signature + "".join(f"|{name}={value!r}" for name, value in constants)
 
 
 def _encoded(sample: Sample) -> bytes:

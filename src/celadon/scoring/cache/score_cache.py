@@ -12,7 +12,7 @@ from typing import TypeVar
 
 import numpy as np
 
-from celadon.core import Components, Metric, MetricScores
+from celadon.core import Components, Metric, MetricScores, unbound
 from celadon.models.store.notices import Say, say_on_stderr
 from celadon.models.store.places import home
 from celadon.scoring.batch import Batch
@@ -187,7 +187,8 @@ def scores_through(
 
 def _can_be_kept(metric: Metric) -> bool:
     return all(
-        not waits(each) and type(each).__module__.partition(".")[0] == "celadon" for each in with_members(metric)
+        not waits(each) and type(unbound(each)).__module__.partition(".")[0] == "celadon"
+        for each in with_members(metric)
     )
 
 
