@@ -18,8 +18,8 @@ from fsspec.registry import _registry
 from celadon.cli import main
 from celadon.core import InputError, MissingPartError, OutputError, UsageError
 from celadon.io import Fields, Reader, StagedText, check_distinct, open_writer, remote
-from celadon.io.json_file import read_json
 from celadon.io.pieces import plan_pieces, read_piece
+from celadon.io.weight_files import read_morcela
 from tests.conftest import missing_part
 
 TEXTS = [f"text {i} é" for i in range(20)]
@@ -102,9 +102,9 @@ def test_every_kind_of_file_from_everywhere(request, tmp_path, read, where, name
 
 
 def test_a_json_file(memory):
-    fsspec.filesystem("memory").pipe_file(f"{memory}/a.json", b'{"a": 1}')
-    content, _ = read_json(f"{memory}/a.json", "an object", lambda content, digest: (content, digest))
-    assert content == {"a": 1}
+    fsspec.filesystem("memory").pipe_file(f"{memory}/a.json", b'{"beta": 1, "gamma": 2}')
+    weights = read_morcela(f"{memory}/a.json")
+    assert (weights.beta, weights.gamma) == (1, 2)
 
 
 def test_patterns(memory, web, read):

@@ -158,11 +158,14 @@ def test_own_weights(tmp_path: Path) -> None:
     ("change", "told"),
     [
         ({"format": "other"}, "celadon-reading/3"),
-        ({"aspects": {}}, r"no object aspects\.grammaticality"),
-        ({"worst": "half"}, "worst must be a number"),
-        ({"usual": None}, "no object usual"),
-        ({"overall": dict.fromkeys(ASPECTS, 0.5)}, r"no object overall\.grammaticality"),
-        ({"overall": {each: {"usual": 1, "spread": 0, "weight": 1} for each in ASPECTS}}, "spread must be above 0"),
+        ({"aspects": {}}, r"aspects\.grammaticality\.bias: is missing"),
+        ({"worst": "half"}, "worst: expected a number, got a text"),
+        ({"usual": None}, "usual: expected an object, got null"),
+        ({"overall": dict.fromkeys(ASPECTS, 0.5)}, r"overall\.grammaticality: expected an object"),
+        (
+            {"overall": {each: {"usual": 1, "spread": 0, "weight": 1} for each in ASPECTS}},
+            "overall.grammaticality.spread: expected a number > 0",
+        ),
     ],
 )
 def test_bad_weights_are_told(tmp_path: Path, change: dict[str, object], told: str) -> None:

@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 
 from celadon.core import Direction, InputError, Need, Sample, UsageError
-from celadon.io.combination_file import Combination, Feature, read_combination, write_combination
+from celadon.io.weight_files import Combination, Feature, read_combination, write_combination
 from celadon.metrics import combined
 from celadon.metrics.combined import Combined, predict
 from celadon.metrics.registry import load
@@ -184,7 +184,10 @@ def test_what_is_written_is_read_back_to_the_bit(tmp_path: Path) -> None:
         rating="overall",
         lower_is_better=True,
         scale="none",
-        features=(Feature("rougeL", True, 0.1, 0.2, -1 / 3, 1 / 3, "rougeL|x"), Feature("n", False, 1, 2, 3, 4)),
+        features=(
+            Feature(name="rougeL", mean=0.1, sd=0.2, low=-1 / 3, high=1 / 3, signature="rougeL|x"),
+            Feature(name="n", origin="column", mean=1, sd=2, low=3, high=4),
+        ),
         gamma=1 / 7,
         intercept=math.pi,
         support_vectors=generator.normal(size=(20, 2)),
@@ -221,27 +224,27 @@ def changed(**values: Any) -> dict[str, Any]:
     ("content", "message"),
     [
         ("{", r"bad\.json:1: not valid JSON"),
-        ("[1]", "a combination is a JSON object"),
-        (changed(format="celadon-combination/2"), "a combination is a JSON object with"),
-        (changed(features=...), "needs features"),
-        (changed(features=[]), "needs features"),
-        (changed(features=["rougeL"]), 'feature 1 must be an object with name and from, not "rougeL"'),
-        (changed(features=[{**ROUGE, "name": ""}]), "the name of feature 1 must be a text"),
-        (changed(features=[{**ROUGE, "from": "air"}]), 'from must be metric or column, not "air"'),
-        (changed(features=[{**ROUGE, "sd": 0}]), "sd of feature 'rougeL' must be a number above 0, not 0"),
-        (changed(features=[{**ROUGE, "mean": None}]), "mean of feature 'rougeL' must be a number, not null"),
+        ("[1]", "is not a JSON object, as a combination"),
+        (changed(format="celadon-combination/2"), "its format is not celadon-combination/1"),
+        (changed(features=...), "features: is missing"),
+        (changed(features=[]), "features: expected a list of length >= 1"),
+        (changed(features=["rougeL"]), r"features\[0\]: expected an object, got a text"),
+        (changed(features=[{**ROUGE, "name": ""}]), r"features\[0\]\.name: expected a text matching"),
+        (changed(features=[{**ROUGE, "from": "air"}]), r"features\[0\]\.from: invalid enum value 'air'"),
+        (changed(features=[{**ROUGE, "sd": 0}]), r"features\[0\]\.sd: expected a number > 0"),
+        (changed(features=[{**ROUGE, "mean": None}]), r"features\[0\]\.mean: expected a number, got null"),
         (changed(features=[ROUGE, ROUGE, LENGTH]), "a feature is there twice"),
         (changed(features=[{**ROUGE, "name": "rogue"}, RECALL, LENGTH]), "the feature 'rogue' is no metric"),
-        (changed(scale="log"), 'scale must be none or standard, not "log"'),
-        (changed(lower_is_better="no"), "lower_is_better must be true or false"),
-        (changed(gamma=...), "gamma must be a number above 0, not null"),
-        (changed(gamma=-1), "gamma must be a number above 0, not -1"),
-        (changed(intercept=True), "intercept must be a number, not true"),
-        (json.dumps(changed(intercept=math.nan)), "intercept must be a number, not NaN"),
-        (changed(support_vectors=...), "needs support_vectors"),
-        (changed(support_vectors=[[1, 2]]), "support vector 1 must be a list of 3 numbers"),
-        (changed(support_vectors=[[1, 2, 3], [1, 2, "3"]]), "support vector 2 must be a list of 3 numbers"),
-        (changed(coefficients=[1, "2", 3]), "coefficients must be a list of numbers"),
+        (changed(scale="log"), "scale: expected a text matching"),
+        (changed(lower_is_better="no"), "lower_is_better: expected true or false, got a text"),
+        (changed(gamma=...), "gamma: is missing"),
+        (changed(gamma=-1), "gamma: expected a number > 0"),
+        (changed(intercept=True), "intercept: expected a number, got true or false"),
+        (json.dumps(changed(intercept=math.nan)), "not valid JSON"),
+        (changed(support_vectors=...), "support_vectors: is missing"),
+        (changed(support_vectors=[[1, 2]]), "support_vectors must be lists of 3 numbers"),
+        (changed(support_vectors=[[1, 2, 3], [1, 2, "3"]]), "support_vectors: expected a list of numbers, or lists"),
+        (changed(coefficients=[1, "2", 3]), "coefficients: expected a list of numbers"),
         (changed(coefficients=[1, 2]), "there are 3 support_vectors but 2 coefficients"),
     ],
 )

@@ -136,7 +136,7 @@ class TestWithParsers:
             same(whole, scored(PAPER, text), [row])
         told = PAPER.signature.split("|")
         assert told[0] == "gleu"
-        assert {"variant:paper", f"weights:{PAPER.used_weights().digest[:8]}"} <= set(told)
+        assert {"variant:paper", f"weights:{PAPER.used_weights().sha256[:8]}"} <= set(told)
         assert load(PAPER.spec) == PAPER
         shown, plain = PAPER.evidence(Sample(texts[0])), Gleu().evidence(Sample(texts[0]))
         assert shown is not None
@@ -361,11 +361,11 @@ def content(**change: Any) -> dict[str, Any]:
 @pytest.mark.parametrize(
     ("changed", "told"),
     [
-        (content(format="other"), "is not of the format"),
+        (content(format="other"), "its format is not celadon-gleu/1"),
         (content(metric="gleu_plus"), "the weights of 'gleu_plus', not of gleu"),
-        (content(features=[]), "no object features"),
-        (content(features={}), r"no object features\.structure"),
-        (content(bias="much"), "bias must be a number"),
+        (content(features=[]), "features: expected an object, got a list"),
+        (content(features={}), r"features\.structure: is missing"),
+        (content(bias="much"), "bias: expected a number, got a text"),
         (
             content(features={**content()["features"], "unused": {"normaliser": 0, "centre": 0, "weight": 1}}),
             "not be 0",

@@ -13,7 +13,7 @@ import pytest
 
 from celadon.cli import main
 from celadon.core import InputError, Sample
-from celadon.io.quality_file import FORMAT, read_quality, write_quality
+from celadon.io.weight_files import QualityModel, read_quality, write_quality
 from celadon.metrics import sumqe
 from celadon.metrics.quality_features import NAMED, quality_features
 from celadon.metrics.reading.features import ReadingModels, reading_features
@@ -55,7 +55,7 @@ def estimator(path: Path, **heads: dict[str, Any]) -> str:
         for name, given in heads.items()
     }
     content = {
-        "format": FORMAT,
+        "format": QualityModel.FORMAT,
         "name": "hand-made",
         "models": {"likelihood": "builtin", "encoder": "builtin"},
         "trained_on": [{"name": "nothing", "sha256": "00112233445566"}],
@@ -132,7 +132,7 @@ class TestBuiltin:
         shown = Sumqe().evidence(Sample(SOUND))
         assert shown is not None
         used, parts = Sumqe().estimator(), scored(Sumqe(), SOUND).parts
-        wanted = np.mean([(parts[head.name][0] - head.bias) / (head.high - head.low) for head in used.heads])
+        wanted = np.mean([(parts[name][0] - head.bias) / (head.high - head.low) for name, head in used.heads.items()])
         assert sum(pull.amount for pull in shown.pulls) == pytest.approx(wanted)
         assert len(shown.pulls) == len(NAMED) + 3
         sizes = [abs(pull.amount) for pull in shown.pulls]
@@ -200,25 +200,28 @@ class TestFiles:
         again = read_quality(str(tmp_path / "again.json"))
         assert again.facts == before.facts
         assert again.trained_on == before.trained_on
-        for one, two in zip(before.heads, again.heads, strict=True):
-            assert (one.name, one.low, one.high, one.bias) == (two.name, two.low, two.high, two.bias)
-            assert one.weights.named == two.weights.named
-            np.testing.assert_array_equal(one.weights.vectors, two.weights.vectors)
+        for (first, one), (second, two) in zip(before.heads.items(), again.heads.items(), strict=True):
+            assert (first, one.low, one.high, one.bias) == (second, two.low, two.high, two.bias)
+            assert one.named == two.named
+            np.testing.assert_array_equal(one.vectors, two.vectors)
 
     @pytest.mark.parametrize(
         ("change", "message"),
         [
-            ({"format": "other"}, "celadon train sumqe writes it"),
-            ({"name": " "}, "name must be a text"),
-            ({"models": {"encoder": "builtin"}}, "likelihood and encoder"),
-            ({"trained_on": [{"name": "x"}]}, "name and sha256"),
-            ({"heads": {}}, "no object heads"),
-            ({"heads": {"a": 3}}, "heads.a must be an object"),
-            ({"heads": {"a": {"low": 1, "high": 1, "bias": 0, "named": {}}}}, "low must be below high"),
-            ({"heads": {"a": {"low": 0, "high": 1, "bias": "x", "named": {}}}}, "heads.a.bias must be a number"),
-            ({"heads": {"a": {"low": 0, "high": 1, "bias": 0, "named": {}}}}, "has not the features"),
+            ({"format": "other"}, r"celadon train sumqe writes it\): its format is not"),
+            ({"name": " "}, r"name: expected a text matching"),
+            ({"models": {"encoder": "builtin"}}, r"models\.likelihood: is missing"),
+            ({"trained_on": [{"name": "x"}]}, "trained_on must be a list of objects with name and sha256"),
+            ({"heads": {}}, "heads: expected an object of length >= 1"),
+            ({"heads": {"a": 3}}, r"heads\.a: expected an object"),
+            ({"heads": {"a": {"low": 1, "high": 1, "bias": 0, "named": {}}}}, r"heads\.a: low must be below high"),
+            (
+                {"heads": {"a": {"low": 0, "high": 1, "bias": "x", "named": {}}}},
+                r"heads\.a\.bias: expected a number, got a text",
+            ),
+            ({"heads": {"a": {"low": 0, "high": 1, "bias": 0, "named": {}}}}, r"heads\.a: has not the features"),
             ({"centre": {"named": {}, "vectors": [[1], [2]]}}, "3 lists of the same length"),
-            ({"centre": {}}, "centre.named"),
+            ({"centre": {}}, r"centre\.named: is missing"),
         ],
     )
     def test_a_bad_file_is_told(self, tmp_path: Path, change: dict[str, Any], message: str) -> None:

@@ -16,7 +16,7 @@ from scipy import stats
 import celadon
 from celadon.cli import main
 from celadon.core import InputError, UsageError
-from celadon.io.combination_file import read_combination
+from celadon.io.weight_files import read_combination
 from celadon.metrics.combined import Combined, predict
 from celadon.train.combinations.combine import feature_columns, fit_combination, train_combination, usable_rows
 from celadon.train.combinations.ratings import read_ratings, split_rows

@@ -21,7 +21,7 @@ from sklearn.metrics import matthews_corrcoef, roc_auc_score
 
 from celadon.cli import main
 from celadon.core import InputError, UsageError
-from celadon.io.morcela_file import read_morcela
+from celadon.io.weight_files import read_morcela
 from celadon.models.language import loading
 from celadon.models.language.language_model import TokenScores
 from celadon.train.combinations.morcela import Likelihoods, interval, learn_morcela, learn_weights, measure

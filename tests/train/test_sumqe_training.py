@@ -15,7 +15,7 @@ from sklearn.linear_model import Ridge
 import celadon
 from celadon.cli import main
 from celadon.core import InputError, UsageError
-from celadon.io.quality_file import read_quality
+from celadon.io.weight_files import read_quality
 from celadon.metrics.quality_features import NAMED
 from celadon.metrics.reading.features import ReadingModels
 from celadon.metrics.sumqe import QUESTIONS
@@ -285,7 +285,10 @@ class TestCommand:
         shown = capsys.readouterr().out
         made = read_quality(out)
         # the scales of grammar differ, so that it is predicted as a share of them
-        assert [(head.name, head.low, head.high) for head in made.heads] == [("grammar", 0, 1), ("focus", 1, 5)]
+        assert [(name, head.low, head.high) for name, head in made.heads.items()] == [
+            ("grammar", 0, 1),
+            ("focus", 1, 5),
+        ]
         assert [each["name"] for each in made.trained_on] == ["one.jsonl", "two.jsonl"]
         figures = {(each["held_out"], each["rating"], each["tasks"]): each for each in made.facts["held_out"]}
         assert set(figures) == {
@@ -315,8 +318,8 @@ class TestCommand:
         assert main(["train", "sumqe", *asked]) == 0
         printed = json.loads(capsys.readouterr().out)
         made = read_quality(out)
-        assert tuple(head.name for head in made.heads) == QUESTIONS
-        assert all(not head.weights.vectors.size for head in made.heads)
+        assert tuple(made.heads) == QUESTIONS
+        assert all(not head.vectors.size for head in made.heads.values())
         assert made.trained_on[0]["sha256"] == text.digest()
         assert printed["trained_on"][0]["texts"] == made.trained_on[0]["texts"]
         assert "--damaged corpus.txt.xz" in made.facts["made_by"]

@@ -218,6 +218,21 @@ class StagedText:
         self._draft.abort()
 
 
+@contextmanager
+def write_atomically(path: str, mode: int | None = None) -> Iterator[BinaryIO]:
+    """Give a file that takes the place of an output when the block ends well; an OSError becomes an OutputError."""
+    draft = Draft(path)
+    try:
+        temporary, file = draft.open()
+        with output_errors(path):
+            if mode is not None:
+                temporary.chmod(mode)
+            yield file
+        draft.commit(temporary)
+    finally:
+        draft.abort()
+
+
 def atomic_write_text(path: str, text: str) -> None:
     """Write a text file that appears whole or not at all."""
     with StagedText(path, text) as staged:

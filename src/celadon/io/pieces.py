@@ -12,7 +12,7 @@ from typing import Any, BinaryIO, Self, TypeAlias
 
 from celadon.core import InputError, UsageError
 from celadon.io import delimited, jsonl, parquet, plain
-from celadon.io.atomic import Draft, output_errors
+from celadon.io.atomic import output_errors, write_atomically
 from celadon.io.fields import Fields
 from celadon.io.readers import DELIMITERS, Reader
 from celadon.io.remote import is_url, reads_anywhere, shown_name
@@ -264,19 +264,13 @@ def _copied(source: Source, work_folder: Path, finger: _Fingerprint) -> Source:
     place = str(work_folder / f"{named}.{source.format}")
     with output_errors(place):
         work_folder.mkdir(parents=True, exist_ok=True)
-    draft = Draft(place)
-    try:
-        temporary, file = draft.open()
-        with output_errors(place):
-            if source.format == "parquet":
-                _look_through(source, finger, file)
-            else:
-                with open_stream(source, finger.add) as stream:
-                    shutil.copyfileobj(stream.buffer, file, _READ_BYTES)
-            size = file.tell()
-        draft.commit(temporary)
-    finally:
-        draft.abort()
+    with write_atomically(place) as file:
+        if source.format == "parquet":
+            _look_through(source, finger, file)
+        else:
+            with open_stream(source, finger.add) as stream:
+                shutil.copyfileobj(stream.buffer, file, _READ_BYTES)
+        size = file.tell()
     # a part, because what a file may begin with has been looked at already
     part = None if source.format == "parquet" else Part(0, size, 1)
     return Source(source.name, place, source.format, None, size, part)

@@ -8,7 +8,7 @@ from typing import Any
 
 from celadon.core import InputError
 from celadon.io import delimited, jsonl, parquet
-from celadon.io.atomic import Draft, output_errors
+from celadon.io.atomic import write_atomically
 from celadon.io.compress import compressed
 from celadon.io.lines import Record, Report
 from celadon.io.rows import origin
@@ -106,18 +106,11 @@ def write_json_rows(path: str, rows: Iterable[Mapping[str, Any]]) -> int:
     int
         How many rows were written.
     """
-    draft = Draft(path)
-    try:
-        temporary, plain = draft.open()
-        sink = compressed(plain, endings(path)[1])
-        count = 0
+    count = 0
+    with write_atomically(path) as file:
+        sink = compressed(file, endings(path)[1])
         for row in rows:
-            with output_errors(path):
-                sink.write(to_json(row) + b"\n")
+            sink.write(to_json(row) + b"\n")
             count += 1
-        with output_errors(path):
-            sink.close()
-        draft.commit(temporary)
-    finally:
-        draft.abort()
+        sink.close()
     return count

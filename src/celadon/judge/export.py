@@ -13,7 +13,7 @@ from typing import Any
 
 from celadon.core import UsageError
 from celadon.io.arrow import require_pyarrow
-from celadon.io.atomic import Draft, output_errors
+from celadon.io.atomic import write_atomically
 from celadon.io.values import mend_surrogates, to_json
 from celadon.judge.conduct import Collected
 from celadon.judge.experiment import Experiment, pair_of
@@ -175,11 +175,5 @@ def write_export(path: Path, rows: list[dict[str, Any]]) -> None:
     if kind == "parquet":
         require_pyarrow(str(path))
     content = export_bytes(rows, kind)
-    draft = Draft(str(path))
-    try:
-        temporary, file = draft.open()
-        with output_errors(str(path)):
-            file.write(content)
-        draft.commit(temporary)
-    finally:
-        draft.abort()
+    with write_atomically(str(path)) as file:
+        file.write(content)

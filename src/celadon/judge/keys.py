@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from celadon.core import InputError
-from celadon.io.atomic import Draft, output_errors
+from celadon.io.atomic import write_atomically
 
 _CODE_LETTERS = "ABCDEFGHJKLMNPQRSTUVWXYZ23456789"
 _CODE_LENGTH = 8
@@ -92,15 +92,8 @@ def same(one: str, other: str) -> bool:
 def write_keys(path: Path, keys: Keys) -> None:
     """Write the file of keys, for its owner's eyes only."""
     content = json.dumps({"signing_key": keys.signing.hex(), "admin_sha256": keys.admin_sha256}, indent=2)
-    draft = Draft(str(path))
-    try:
-        temporary, file = draft.open()
-        with output_errors(str(path)):
-            temporary.chmod(0o600)
-            file.write(content.encode("ascii") + b"\n")
-        draft.commit(temporary)
-    finally:
-        draft.abort()
+    with write_atomically(str(path), mode=0o600) as file:
+        file.write(content.encode("ascii") + b"\n")
 
 
 def read_keys(path: Path) -> Keys:

@@ -25,7 +25,7 @@ from celadon.core import (
     SetRelativeMetric,
     UsageError,
 )
-from celadon.io.combination_file import Combination, Feature, read_combination
+from celadon.io.weight_files import Combination, Feature, read_combination
 from celadon.metrics.registry import load, named_part, names
 from celadon.scoring.batch import Batch
 

@@ -26,7 +26,7 @@ from celadon.core import (
     SetRelativeMetric,
     UsageError,
 )
-from celadon.io.formula_file import FormulaFile, read_formula
+from celadon.io.weight_files import FormulaFile, read_formula
 from celadon.metrics.registry import load, named_part
 from celadon.scoring.batch import Batch
 

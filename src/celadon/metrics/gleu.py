@@ -110,7 +110,7 @@ class ParserMetric(Metric):
     def details(self) -> Mapping[str, str]:
         from celadon.text.sentences import splitter_version
 
-        facts = {"weights": self.used_weights().digest[:8], "sentences": splitter_version()}
+        facts = {"weights": self.used_weights().sha256[:8], "sentences": splitter_version()}
         for name in (chart_name(self.grammar), DEPENDENCY, LINK):
             facts |= parser(name).facts
         return facts

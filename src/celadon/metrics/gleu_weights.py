@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import ClassVar
 
+import msgspec
 import numpy as np
 
 from celadon.core import FloatArray, InputError, UsageError
-from celadon.io.json_file import number_of, read_json_object
+from celadon.io.json_file import JsonFile, read_json
 from celadon.metrics.gleu_features import (
     FURTHER_FEATURES,
     PAPER_FEATURES,
@@ -43,16 +43,19 @@ FALLING = frozenset({"logprob", "confidence"})
 """Logarithms of probabilities: as a share of the lowest one that training saw, taken from 1, so that more is better."""
 
 
-class Term(NamedTuple):
+class Term(msgspec.Struct, frozen=True):
     """How a feature counts: it is divided by ``normaliser``, and what it is above ``centre`` is weighed."""
 
     normaliser: float
     centre: float
     weight: float
 
+    def __post_init__(self) -> None:
+        if not self.normaliser:
+            raise ValueError("normaliser must not be 0")
 
-@dataclass(frozen=True)
-class GleuWeights:
+
+class GleuWeights(JsonFile, frozen=True):
     """A hyperplane between fluent and disfluent sentences.
 
     Attributes
@@ -61,13 +64,15 @@ class GleuWeights:
         Each feature's.
     bias
         The score of a sentence whose features are all at their centres.
-    digest
-        The sha256 of the file.
+    metric
+        Whose weights they are.
     """
 
-    terms: Mapping[str, Term]
+    FORMAT: ClassVar[str] = FORMAT
+
+    terms: Mapping[str, Term] = msgspec.field(name="features")
     bias: float
-    digest: str = ""
+    metric: str = ""
 
     def normalised(self, columns: Mapping[str, FloatArray]) -> dict[str, FloatArray]:
         """The features as they are weighed."""
@@ -106,22 +111,10 @@ def read_weights(path: str, metric: str) -> GleuWeights:
     InputError
         The file cannot be read or has no such weights; the message says where.
     """
-    content, digest = read_json_object(path, f"the weights of {metric}")
-    if content.get("format") != FORMAT:
-        raise InputError(f"{path}: is not of the format {FORMAT}")
-    if content.get("metric") != metric:
-        raise InputError(f"{path}: has the weights of {content.get('metric')!r}, not of {metric}")
-    features = content.get("features")
-    if not isinstance(features, dict):
-        raise InputError(f"{path}: has no object features")
-    terms = {name: _term(path, name, features.get(name)) for name in FEATURES_OF[metric]}
-    return GleuWeights(terms, number_of(path, "bias", content.get("bias")), digest)
-
-
-def _term(path: str, name: str, found: Any) -> Term:
-    if not isinstance(found, dict):
-        raise InputError(f"{path}: has no object features.{name}")
-    term = Term(*(number_of(path, f"features.{name}.{part}", found.get(part)) for part in Term._fields))
-    if not term.normaliser:
-        raise InputError(f"{path}: features.{name}.normaliser must not be 0")
-    return term
+    weights = read_json(path, f"the weights of {metric}", GleuWeights)
+    if weights.metric != metric:
+        raise InputError(f"{path}: has the weights of {weights.metric!r}, not of {metric}")
+    for name in FEATURES_OF[metric]:
+        if name not in weights.terms:
+            raise InputError(f"{path}: features.{name}: is missing")
+    return weights

@@ -10,8 +10,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import ClassVar
 
+import msgspec
+
 from celadon.core import FloatArray, MetricInfo, UsageError, option_text
-from celadon.io.morcela_file import MorcelaWeights, read_morcela
+from celadon.io.weight_files import MorcelaWeights, read_morcela
 from celadon.metrics.likelihood import PARTS, OfAnyModel
 from celadon.scoring.batch import Likelihoods
 
@@ -58,7 +60,8 @@ class Morcela(OfAnyModel):
         if self.beta is not None and self.gamma is not None:
             return MorcelaWeights(self.beta, self.gamma)
         fitted = read_morcela(self.weights) if self.weights else self._of_model()
-        return fitted._replace(
+        return msgspec.structs.replace(
+            fitted,
             beta=fitted.beta if self.beta is None else self.beta,
             gamma=fitted.gamma if self.gamma is None else self.gamma,
         )

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from celadon.core import FloatArray
-from celadon.io.quality_file import STATISTICS
+from celadon.io.weight_files import STATISTICS
 from celadon.metrics.per_text import least, means
 from celadon.metrics.reading.features import (
     LIKELIHOODS,

@@ -13,10 +13,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import ClassVar, NamedTuple
 
+import msgspec
 import numpy as np
 
 from celadon.core import Evidence, FloatArray, InputError, Metric, MetricInfo, MetricScores, Sample
-from celadon.io.quality_file import STATISTICS, Head, QualityModel, read_quality
+from celadon.io.weight_files import STATISTICS, Head, QualityModel, read_quality
 from celadon.metrics.aspects import batch_of
 from celadon.metrics.gruen.models import model_facts, model_names
 from celadon.metrics.quality_features import NAMED, QualityFeatures, quality_features
@@ -72,7 +73,7 @@ class Sumqe(Metric):
         used = self.estimator()
         if self.model == BUILTIN:
             return
-        names = tuple(head.name for head in used.heads)
+        names = tuple(used.heads)
         told = "the overall rating" if OVERALL in names else "the mean of the ratings" if names[1:] else names[0]
         info = dataclasses.replace(
             self.info,
@@ -94,7 +95,7 @@ class Sumqe(Metric):
     def score(self, batch: Batch) -> MetricScores:
         used = self.estimator()
         seen = self._features(batch, used)
-        parts = {head.name: head.bias + contributions(used, head, seen).sum(axis=1) for head in used.heads}
+        parts = {name: head.bias + contributions(used, head, seen).sum(axis=1) for name, head in used.heads.items()}
         for column in parts.values():
             column[list(seen.reasons)] = np.nan
         return MetricScores(self.spec, value_of(used, parts), parts, seen.reasons)
@@ -104,7 +105,7 @@ class Sumqe(Metric):
         seen = self._features(batch_of(sample.text), used)
         if seen.reasons:
             return None
-        counted = counting(used)
+        counted = counting(used).values()
         pulls = sum(_direction(head) * contributions(used, head, seen)[0] for head in counted) / len(counted)
         unknown = [np.nan] * len(STATISTICS)
         found = [
@@ -132,11 +133,11 @@ class Sumqe(Metric):
         return {"trained-on": told, **({"changed": "models"} if changed else {}), **model_facts()}
 
     def _features(self, batch: Batch, used: QualityModel) -> QualityFeatures:
-        seen = quality_features(batch, ReadingModels(**used.models))
+        seen = quality_features(batch, ReadingModels(**msgspec.structs.asdict(used.models)))
         width = used.centre.vectors.shape[-1]
         if width and width != seen.vectors.shape[-1]:
             raise InputError(
-                f"{self.spec}: was trained on vectors of {width} numbers, and those of {used.models['encoder']} have "
+                f"{self.spec}: was trained on vectors of {width} numbers, and those of {used.models.encoder} have "
                 f"{seen.vectors.shape[-1]}; train it again"
             )
         return seen
@@ -144,24 +145,24 @@ class Sumqe(Metric):
 
 def contributions(used: QualityModel, head: Head, seen: QualityFeatures) -> FloatArray:
     """What each of ``PULLS`` adds to a head's bias, texts x pulls; a feature that a text lacks adds nothing."""
-    centre, weights = (np.array([each[name] for name in NAMED]) for each in (used.centre.named, head.weights.named))
+    centre, weights = (np.array([each[name] for name in NAMED]) for each in (used.centre.named, head.named))
     named = np.nan_to_num((seen.named - centre) * weights)
-    if head.weights.vectors.size:
+    if head.vectors.size:
         # no matrix product: its rounding may depend on the number of texts
-        vectors = ((seen.vectors - used.centre.vectors) * head.weights.vectors).sum(axis=2)
+        vectors = ((seen.vectors - used.centre.vectors) * head.vectors).sum(axis=2)
     else:
         vectors = np.zeros((len(named), len(STATISTICS)))
     return np.concatenate([named, np.nan_to_num(vectors)], axis=1)
 
 
-def counting(used: QualityModel) -> list[Head]:
+def counting(used: QualityModel) -> Mapping[str, Head]:
     """The heads that the value is made of."""
-    return [head for head in used.heads if head.name == OVERALL] or list(used.heads)
+    return {OVERALL: used.heads[OVERALL]} if OVERALL in used.heads else used.heads
 
 
 def value_of(used: QualityModel, parts: Mapping[str, FloatArray]) -> FloatArray:
     """The mean of the heads, each from 0, the worst end of its scale, to 1."""
-    shares = [np.clip(share_of(head, parts[head.name]), 0, 1) for head in counting(used)]
+    shares = [np.clip(share_of(head, parts[name]), 0, 1) for name, head in counting(used).items()]
     return np.asarray(np.mean(shares, axis=0), dtype=np.float64)
 
 
@@ -177,7 +178,7 @@ def _direction(head: Head) -> float:
 
 
 def _readers(used: QualityModel) -> tuple[str, ...]:
-    return model_names(likelihood=used.models["likelihood"], acceptability=used.models["encoder"])
+    return model_names(likelihood=used.models.likelihood, acceptability=used.models.encoder)
 
 
 def _told(pulls: list[Pull]) -> str:

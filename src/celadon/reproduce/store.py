@@ -14,7 +14,7 @@ from zipfile import BadZipFile
 import numpy as np
 
 from celadon.core import FloatArray
-from celadon.io.atomic import Draft, output_errors
+from celadon.io.atomic import output_errors, write_atomically
 
 
 class ScoreStore:
@@ -54,12 +54,6 @@ class ScoreStore:
         path = self._path(name, spec, key, data)
         with output_errors(str(path)):
             path.parent.mkdir(parents=True, exist_ok=True)
-        draft = Draft(str(path))
-        try:
-            temporary, file = draft.open()
-            with output_errors(str(path)):
-                np.savez(file, key=key, data=data, metric=spec, values=values)
-            draft.commit(temporary)
-        finally:
-            draft.abort()
+        with write_atomically(str(path)) as file:
+            np.savez(file, key=key, data=data, metric=spec, values=values)
         self._made.add(path)

@@ -11,7 +11,7 @@ from platform import python_version
 
 from celadon import __version__
 from celadon.core import UsageError
-from celadon.io.atomic import Draft, output_errors
+from celadon.io.atomic import output_errors, write_atomically
 from celadon.reproduce.blocks import Block, PaperTable
 from celadon.reproduce.scoring import Choice
 from celadon.reproduce.sets import PLANS, RatedSet, digest
@@ -100,11 +100,5 @@ def write_section(path: str, made: str) -> None:
     with output_errors(path):
         content = file.read_bytes() if file.exists() else b""
     new = replaced(content, made, path)
-    draft = Draft(path)
-    try:
-        temporary, stream = draft.open()
-        with output_errors(path):
-            stream.write(new)
-        draft.commit(temporary)
-    finally:
-        draft.abort()
+    with write_atomically(path) as stream:
+        stream.write(new)

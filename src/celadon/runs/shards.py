@@ -18,7 +18,7 @@ import numpy as np
 
 from celadon.core import CeladonError, InputError, Metric
 from celadon.io import BadRow, Chunk, Rejects, Writer
-from celadon.io.atomic import Draft, output_errors
+from celadon.io.atomic import write_atomically
 from celadon.io.parquet_writer import ParquetWriter
 from celadon.io.pieces import Piece, read_piece
 from celadon.io.tree_file import TreeFile, read_trees
@@ -291,14 +291,8 @@ def published(folder: RunFolder, outcome: ShardOutcome) -> ShardOutcome:
 
 def save_file(path: Path, write: Callable[[BinaryIO], object]) -> None:
     """Write a file that appears whole or not at all."""
-    draft = Draft(str(path))
-    try:
-        temporary, file = draft.open()
-        with output_errors(str(path)):
-            write(file)
-        draft.commit(temporary)
-    finally:
-        draft.abort()
+    with write_atomically(str(path)) as file:
+        write(file)
 
 
 def _arrays_into(arrays: Mapping[str, np.ndarray[Any, Any]]) -> Callable[[BinaryIO], object]:

@@ -11,7 +11,7 @@ from celadon.cli.progress import CountProgress
 from celadon.cli.train import ratings as rated
 
 if TYPE_CHECKING:
-    from celadon.io.combination_file import Combination
+    from celadon.io.weight_files import Combination
     from celadon.train.combinations.combine import Figure, Trained
 
 # From here on the smaller of two features is as good as not there.
@@ -55,7 +55,7 @@ def add_parser(kinds: Any) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Fit, write, print."""
     from celadon.core import UsageError
-    from celadon.io.combination_file import write_combination
+    from celadon.io.weight_files import write_combination
     from celadon.report.plots.style import require_matplotlib
     from celadon.train.combinations.combine import train_combination
 
@@ -132,7 +132,7 @@ def _uneven(made: Combination) -> str:
 
 
 def _draw(path: str, trained: Trained) -> None:
-    from celadon.io.atomic import Draft, output_errors
+    from celadon.io.atomic import write_atomically
     from celadon.report.plots.scatter import scatter
     from celadon.report.plots.style import png_bytes, svg_bytes
 
@@ -140,11 +140,5 @@ def _draw(path: str, trained: Trained) -> None:
     part = "held out" if trained.held_out else "trained on"
     drawn = scatter(trained.predicted, trained.rated, metric=f"predicted {made.rating} ({part})", human=made.rating)
     content = png_bytes(drawn) if path.lower().endswith(".png") else svg_bytes(drawn)
-    draft = Draft(path)
-    try:
-        temporary, file = draft.open()
-        with output_errors(path):
-            file.write(content)
-        draft.commit(temporary)
-    finally:
-        draft.abort()
+    with write_atomically(path) as file:
+        file.write(content)

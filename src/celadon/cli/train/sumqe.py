@@ -102,7 +102,7 @@ def run(arguments: argparse.Namespace) -> int:
     """Train, write, print."""
     from celadon.core import OutputError, UsageError
     from celadon.io import check_distinct
-    from celadon.io.quality_file import write_quality
+    from celadon.io.weight_files import write_quality
     from celadon.metrics.reading.features import ReadingModels
     from celadon.train.combinations.sumqe import train_quality
     from celadon.train.combinations.sumqe_sets import lower_ratings

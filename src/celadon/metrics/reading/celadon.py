@@ -59,7 +59,7 @@ class _Reading(Metric):
 
     def details(self) -> Mapping[str, str]:
         # the file by its content, not by its name
-        return {"weights": self.used_weights().digest[:8], **model_facts()}
+        return {"weights": self.used_weights().sha256[:8], **model_facts()}
 
 
 @dataclass(frozen=True)

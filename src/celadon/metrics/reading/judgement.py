@@ -42,7 +42,7 @@ class Judgement:
 
 def judge(batch: Batch, tier: str, weights: ReadingWeights) -> Judgement:
     """Judge all texts, once for a batch."""
-    return batch.view(("judgement", tier, weights.digest), lambda: _judge(batch, tier, weights))
+    return batch.view(("judgement", tier, weights.sha256), lambda: _judge(batch, tier, weights))
 
 
 def _judge(batch: Batch, tier: str, weights: ReadingWeights) -> Judgement:

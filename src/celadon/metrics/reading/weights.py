@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Annotated, ClassVar
 
+import msgspec
 import numpy as np
 
-from celadon.core import FloatArray, InputError, UsageError
-from celadon.io.json_file import number_of, read_json_object
+from celadon.core import FloatArray, UsageError
+from celadon.io.json_file import JsonFile, read_json
 from celadon.metrics.reading.features import SENTENCE_FEATURES, TEXT_FEATURES, ReadingModels
 
 FORMAT = "celadon-reading/3"
@@ -30,7 +30,7 @@ _STEEPNESS = 2.0
 _NEARLY = 1e-9
 
 
-class Standing(NamedTuple):
+class Standing(msgspec.Struct, frozen=True):
     """What an aspect's log-odds are in sound texts, and how much it counts.
 
     Attributes
@@ -42,7 +42,7 @@ class Standing(NamedTuple):
     """
 
     usual: float
-    spread: float
+    spread: Annotated[float, msgspec.Meta(gt=0)]
     weight: float
 
     def loss(self, values: FloatArray) -> FloatArray:
@@ -58,8 +58,7 @@ class Standing(NamedTuple):
         return found
 
 
-@dataclass(frozen=True)
-class ReadingWeights:
+class ReadingWeights(JsonFile, frozen=True):
     """How features become aspects, and aspects the score.
 
     Attributes
@@ -75,16 +74,25 @@ class ReadingWeights:
         How the aspects make the score.
     weak
         The likeness to the sentences before that is unusually small.
-    digest
-        The first half of the sha256 of the file.
     """
+
+    FORMAT: ClassVar[str] = FORMAT
 
     aspects: Mapping[str, Mapping[str, float]]
     worst: float
     usual: Mapping[str, float]
     overall: Mapping[str, Standing]
     weak: float
-    digest: str = ""
+
+    def __post_init__(self) -> None:
+        needed = {
+            **{f"aspects.{name}": (self.aspects.get(name, {}), (BIAS, *FEATURES[name])) for name in ASPECTS},
+            "usual": (self.usual, TEXT_FEATURES),
+            "overall": (self.overall, ASPECTS),
+        }
+        for place, (found, names) in needed.items():
+            if missing := [name for name in names if name not in found]:
+                raise ValueError(f"{place}.{missing[0]}: is missing")
 
     def value(self, aspect: str, features: Mapping[str, FloatArray]) -> FloatArray:
         """Return an aspect, from 0 to 1, of its features."""
@@ -119,33 +127,4 @@ def read_weights(path: str) -> ReadingWeights:
     InputError
         The file cannot be read or has no such weights; the message says where.
     """
-    content, digest = read_json_object(path, "the weights of celadon")
-    if content.get("format") != FORMAT:
-        raise InputError(f"{path}: is not of the format {FORMAT}")
-    return ReadingWeights(
-        aspects={
-            aspect: _numbers(path, content, f"aspects.{aspect}", (BIAS, *names)) for aspect, names in FEATURES.items()
-        },
-        worst=_numbers(path, content, "", ("worst",))["worst"],
-        usual=_numbers(path, content, "usual", TEXT_FEATURES),
-        overall={aspect: _standing(path, content, f"overall.{aspect}") for aspect in ASPECTS},
-        weak=_numbers(path, content, "", ("weak",))["weak"],
-        digest=digest,
-    )
-
-
-def _standing(path: str, content: Mapping[str, Any], under: str) -> Standing:
-    found = Standing(**_numbers(path, content, under, Standing._fields))
-    if found.spread <= 0:
-        raise InputError(f"{path}: {under}.spread must be above 0")
-    return found
-
-
-def _numbers(path: str, content: Mapping[str, Any], under: str, names: tuple[str, ...]) -> dict[str, float]:
-    found: Any = content
-    for step in filter(None, under.split(".")):
-        found = found.get(step) if isinstance(found, dict) else None
-    if not isinstance(found, dict):
-        raise InputError(f"{path}: has no object {under}")
-    where = f"{under}." if under else ""
-    return {name: number_of(path, where + name, found.get(name)) for name in names}
+    return read_json(path, "the weights of celadon", ReadingWeights)

@@ -10,7 +10,7 @@ from threading import RLock
 from typing import Any
 
 from celadon.core import InputError, UsageError
-from celadon.io.morcela_file import MorcelaWeights, read_morcela
+from celadon.io.weight_files import MorcelaWeights, read_morcela
 from celadon.models.language.language_model import LanguageModel, TokenScores
 from celadon.models.store import folder_of, load_catalog
 from celadon.models.store.places import HF_PREFIX, is_path

@@ -18,7 +18,7 @@ import numpy as np
 import numpy.typing as npt
 
 from celadon.core import InputError, IntArray, MissingExtraError, UsageError
-from celadon.io.atomic import Draft, output_errors
+from celadon.io.atomic import write_atomically
 from celadon.io.paragraphs import corpus_size, read_paragraphs
 from celadon.models.store.manifest import MANIFEST, write_manifest
 from celadon.models.store.notices import Say, byte_bar, say_on_stderr
@@ -135,14 +135,8 @@ def _keep(name: str, folder: Path | None, table: npt.NDArray[np.float32], output
     target = output or (unigram_path(name) if folder is None else folder / TABLE)
     if output is None:
         make_folder(target.parent)
-    draft = Draft(str(target))
-    try:
-        temporary, file = draft.open()
-        with output_errors(str(target)):
-            file.write(content.getvalue())
-        draft.commit(temporary)
-    finally:
-        draft.abort()
+    with write_atomically(str(target)) as file:
+        file.write(content.getvalue())
     if folder is not None and output is None and (folder / MANIFEST).is_file():
         write_manifest(folder, added=[TABLE])
     return target

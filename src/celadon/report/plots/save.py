@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from celadon.core import UsageError
-from celadon.io.atomic import Draft, output_errors
+from celadon.io.atomic import output_errors, write_atomically
 from celadon.meta.study import Study
 from celadon.report.plots.style import png_bytes, require_matplotlib, svg_bytes
 
@@ -70,11 +70,5 @@ def _stem(plot: Plot, taken: set[str]) -> str:
 
 
 def _write(path: Path, content: bytes) -> None:
-    draft = Draft(str(path))
-    try:
-        temporary, file = draft.open()
-        with output_errors(str(path)):
-            file.write(content)
-        draft.commit(temporary)
-    finally:
-        draft.abort()
+    with write_atomically(str(path)) as file:
+        file.write(content)

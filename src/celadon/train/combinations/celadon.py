@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
+import msgspec
 import numpy as np
 import numpy.typing as npt
 from scipy.optimize import lsq_linear, minimize
@@ -193,7 +194,7 @@ class _Fit:
             "worst": worst,
             "likelihood_share": share,
             "usual": _rounded(self.usual),
-            "overall": {name: _rounded(standing._asdict()) for name, standing in overall.items()},
+            "overall": {name: _rounded(msgspec.structs.asdict(standing)) for name, standing in overall.items()},
             "weak": round(float(np.quantile(self.seen.likeness[sound], _WEAK)), 3) if sound.any() else 0.0,
             "documents": {"fitted": int(self.fitted.sum()), "apart": int((~self.fitted).sum())},
         }
@@ -266,7 +267,10 @@ class _Fit:
         shortfalls = np.stack([found[name].shortfall(values[name]) for name in ASPECTS], axis=1)
         rows = self.fitted & np.isfinite(shortfalls).all(axis=1)
         weights = lsq_linear(shortfalls[rows], -np.log(self.worth[rows]), (_LEAST_WEIGHT, np.inf)).x
-        return {name: found[name]._replace(weight=float(weight)) for name, weight in zip(ASPECTS, weights, strict=True)}
+        return {
+            name: msgspec.structs.replace(found[name], weight=float(weight))
+            for name, weight in zip(ASPECTS, weights, strict=True)
+        }
 
     def _told(self, overall: Mapping[str, Standing], values: Mapping[str, FloatArray]) -> float:
         """How well the score tells what a document is worth: the rank correlation on those kept apart."""

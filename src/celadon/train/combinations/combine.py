@@ -8,13 +8,14 @@ the kernel was 1 / features then (``gamma="auto"``); since scikit-learn 0.22 it 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
+import msgspec
 import numpy as np
 
 from celadon.core import FloatArray, InputError, IntArray, Metric, MissingExtraError, UsageError
-from celadon.io.combination_file import SCALES, Combination, Feature
+from celadon.io.weight_files import SCALES, Combination, Feature
 from celadon.meta.correlation import mean_squared_error_after_fit, pearson, spearman
 from celadon.metrics.combined import Computed, computed_feature, predict
 from celadon.scoring.api import missing, score
@@ -217,7 +218,7 @@ def _described(column: FeatureColumn, values: FloatArray) -> Feature:
         raise InputError(f"the feature {column.name!r} has the same value in every row that is trained on")
     return Feature(
         name=column.name,
-        is_metric=column.computed is not None,
+        origin="metric" if column.computed is not None else "column",
         mean=mean,
         sd=spread,
         low=float(values.min()),
@@ -311,7 +312,7 @@ def train_combination(
     shown = others if on_others else (seen, rated)
     facts = _facts(table, test, parts, usable, seed, gamma, on_training, on_others)
     return Trained(
-        combination=replace(made, facts=facts),
+        combination=msgspec.structs.replace(made, facts=facts),
         training=on_training,
         held_out=on_others,
         predicted=predict(made, shown[0]),

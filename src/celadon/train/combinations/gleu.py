@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import Any, NamedTuple
 
+import msgspec
 import numpy as np
 import numpy.typing as npt
 
@@ -187,7 +188,7 @@ def train_gleu(training: Examples, apart: Examples, recipe: GleuRecipe, progress
         "metric": recipe.kind,
         "length": recipe.length,
         "bias": weights.bias,
-        "features": {name: term._asdict() for name, term in weights.terms.items()},
+        "features": {name: msgspec.structs.asdict(term) for name, term in weights.terms.items()},
         "penalty": penalty,
         "damaged": dict(DAMAGED[recipe.metric]),
         "sentences": {"trained on": len(labels), "apart": len(others)},

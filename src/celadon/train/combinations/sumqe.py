@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from celadon.core import FloatArray, InputError, IntArray, Sample, UsageError
-from celadon.io.quality_file import STATISTICS, Head, QualityModel, Weights
+from celadon.io.weight_files import STATISTICS, Head, ModelNames, QualityModel, QualityWeights
 from celadon.meta.correlation import pearson, spearman
 from celadon.metrics.gruen.models import model_names
 from celadon.metrics.quality_features import NAMED, quality_features
@@ -318,8 +318,8 @@ def train_quality(
     return TrainedQuality(
         QualityModel(
             name=name,
-            models=used._asdict(),
-            centre=_weights(np.nan_to_num(fitted.standard.centre), vectors=True),
+            models=ModelNames(**used._asdict()),
+            centre=QualityWeights(*_weights(np.nan_to_num(fitted.standard.centre), vectors=True)),
             heads=_heads(fitted, tasks, measured, lower_is_better),
             trained_on=tuple(_described(at, each, measured) for at, each in enumerate(sets)),
             facts=_facts(used, tasks, features, seed, figures, measured.left_out),
@@ -333,35 +333,32 @@ def _advance(done: Iterator[int], total: int, progress: Progress) -> None:
     progress(next(done, total), total)
 
 
-def _heads(fitted: Fit, tasks: str, measured: Measured, lower: Collection[str]) -> tuple[Head, ...]:
+def _heads(fitted: Fit, tasks: str, measured: Measured, lower: Collection[str]) -> dict[str, Head]:
     standard, made = fitted.standard, fitted.linear[tasks]
-    found = []
+    found = {}
     for at, (name, (low, high)) in enumerate(zip(measured.names, measured.scales, strict=True)):
         unit = float(standard.width[at]) * (high - low)
         setting = fitted.settings[tasks][at]
         weights = made.weights[:, at] / standard.spread * unit
-        found.append(
-            Head(
-                name=name,
-                low=low,
-                high=high,
-                lower_is_better=name in lower,
-                bias=low + float(standard.middle[at]) * (high - low) + float(made.bias[at]) * unit,
-                weights=_weights(weights, vectors=setting.share > 0),
-                facts={
-                    "share_of_vectors": "all" if math.isinf(setting.share) else setting.share,
-                    "penalty": setting.penalty,
-                    **({"rank": setting.rank} if setting.rank else {}),
-                },
-            )
+        found[name] = Head(
+            *_weights(weights, vectors=setting.share > 0),
+            low=low,
+            high=high,
+            lower_is_better=name in lower,
+            bias=low + float(standard.middle[at]) * (high - low) + float(made.bias[at]) * unit,
+            facts={
+                "share_of_vectors": "all" if math.isinf(setting.share) else setting.share,
+                "penalty": setting.penalty,
+                **({"rank": setting.rank} if setting.rank else {}),
+            },
         )
-    return tuple(found)
+    return found
 
 
-def _weights(values: FloatArray, *, vectors: bool) -> Weights:
+def _weights(values: FloatArray, *, vectors: bool) -> tuple[dict[str, float], FloatArray]:
     named = dict(zip(NAMED, values[: len(NAMED)].tolist(), strict=True))
     rest = values[len(NAMED) :].reshape(len(STATISTICS), -1)
-    return Weights(named, rest if vectors else np.zeros((0, 0)))
+    return named, rest if vectors else np.zeros((0, 0))
 
 
 def _described(number: int, rated: RatedSet, measured: Measured) -> dict[str, Any]:

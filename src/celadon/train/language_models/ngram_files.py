@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from celadon.core import IntArray, UsageError
-from celadon.io.atomic import Draft, output_errors
+from celadon.io.atomic import write_atomically
 from celadon.io.compress import Sink, compressed
 from celadon.models.language.ngram_lm import (
     ARPA_BEGIN,
@@ -122,16 +122,10 @@ def write_arpa(path: str, model: TrainedNgrams, advance: Advance = lambda lines:
         A token cannot stand in such a file.
     """
     words = _arpa_words(model.tokenizer)
-    draft = Draft(path)
-    try:
-        temporary, file = draft.open()
-        with output_errors(path):
-            sink = compressed(file, "gzip" if path.endswith(".gz") else None)
-            _write_arpa(sink, model.tables, words, advance)
-            sink.close()
-        draft.commit(temporary)
-    finally:
-        draft.abort()
+    with write_atomically(path) as file:
+        sink = compressed(file, "gzip" if path.endswith(".gz") else None)
+        _write_arpa(sink, model.tables, words, advance)
+        sink.close()
 
 
 def _arpa_words(tokenizer: Tokenizer) -> list[str]:
