@@ -20,7 +20,7 @@ from celadon.judge.assignment import (
     pages_each,
     people_needed,
 )
-from celadon.judge.config import Assignment, Config, Question, SetPage
+from celadon.judge.config import Assignment, Config, PageTexts, Question, SetPage
 from celadon.judge.experiment import pair_key, pair_of
 from celadon.judge.items import Item
 from tests.judge.conftest import MakeExperiment
@@ -37,7 +37,8 @@ def config(design: str = "duc", *, seed: int = 1, **changes: int | bool) -> Conf
     }
     assignment = Assignment(**{**usual, **changes}, release_after_minutes=60.0)  # type: ignore[arg-type]
     question = Question("overall", "scale", "How well?", 1, 5)
-    return Config("x", "t", design, "en", seed, assignment, "c", "i", (question,), checks=(SetPage(("check",)),))
+    texts = PageTexts("c", "i")
+    return Config("x", "t", design, assignment, texts, (question,), seed=seed, checks=(SetPage(("check",)),))
 
 
 def items_of(sizes: list[int]) -> list[Item]:

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from difflib import get_close_matches
 from functools import lru_cache
 from pathlib import Path
-from typing import Any, ClassVar, TypeVar
+from typing import Annotated, Any, ClassVar, TypeAlias, TypeVar
 
 import msgspec
 import numpy as np
@@ -30,6 +30,8 @@ _KINDS = {
     "`null`": "null",
 }
 
+Text: TypeAlias = Annotated[str, msgspec.Meta(pattern=r"\S")]
+Positive: TypeAlias = Annotated[float, msgspec.Meta(gt=0)]
 T = TypeVar("T")
 
 
@@ -153,7 +155,7 @@ def convert(content: Any, kind: type[T], where: str) -> T:
         The content is not of that type; the message names the field and what was expected.
     """
     try:
-        return msgspec.convert(content, kind, dec_hook=_array)
+        return msgspec.convert(content, kind, dec_hook=_array, str_keys=True)
     except msgspec.ValidationError as error:
         problem, _, path = str(error).partition(" - at `$")
         path = _with_keys(content, kind, path.removesuffix("`"))
@@ -205,7 +207,7 @@ def _narrowed(content: Any, steps: list[tuple[str, str]], key: str) -> Any:
 
 def _fails(content: Any, kind: Any) -> bool:
     try:
-        msgspec.convert(content, kind, dec_hook=_array)
+        msgspec.convert(content, kind, dec_hook=_array, str_keys=True)
     except msgspec.ValidationError:
         return True
     return False

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from typing import Annotated, Any, ClassVar, Literal, TypeAlias
+from typing import Annotated, Any, ClassVar
 
 import msgspec
 import numpy as np
@@ -12,14 +12,11 @@ from msgspec import Meta, Struct
 
 from celadon.core import FloatArray
 from celadon.io.atomic import atomic_write_text
-from celadon.io.json_file import JsonFile, read_json
+from celadon.io.json_file import JsonFile, Positive, Text, read_json
 
 SCALES = ("none", "standard")
 STATISTICS = ("mean", "least", "greatest")
 """What is taken of the sentences' vectors, place by place."""
-
-Text: TypeAlias = Annotated[str, Meta(pattern=r"\S")]
-Positive: TypeAlias = Annotated[float, Meta(gt=0)]
 
 
 class MorcelaWeights(JsonFile, frozen=True):
@@ -54,7 +51,7 @@ class Feature(Struct, frozen=True, kw_only=True):
     """
 
     name: Text
-    origin: Literal["metric", "column"] = msgspec.field(default="metric", name="from")
+    origin: Annotated[str, Meta(pattern="^(metric|column)$")] = msgspec.field(default="metric", name="from")
     mean: float
     sd: Positive
     low: float

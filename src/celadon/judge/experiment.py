@@ -220,9 +220,7 @@ def _config_text(design: str | None, title: str, config: Path | None) -> str:
 
 
 def _parsed(text: str) -> Config:
-    import tomllib
-
-    return parse_config(tomllib.loads(text), CONFIG)
+    return parse_config(text, CONFIG)
 
 
 def renew_admin_token(experiment: Experiment) -> str:

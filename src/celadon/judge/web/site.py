@@ -12,10 +12,10 @@ import jinja2
 from fastapi import Depends, HTTPException, Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 
+from celadon.judge.config import WORDS
 from celadon.judge.experiment import Experiment
 from celadon.judge.keys import Keys
 from celadon.judge.store import Participant, Store
-from celadon.judge.words import WORDS
 from celadon.report.escape import clean
 
 LINK_COOKIE, ADMIN_COOKIE, LOGIN_COOKIE = "celadon-judge", "celadon-judge-admin", "celadon-judge-login"
