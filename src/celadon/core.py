@@ -212,14 +212,22 @@ class Metric(ABC):
     its input; model work is asked of the batch.
     """
 
-    info: ClassVar[MetricInfo]
     aligns: ClassVar[bool] = False
     """Whether the evidence is an alignment: every word of both sides has a span labelled match, substitution,
     insertion, deletion or move, and the matches and substitutions of both sides pair up in order."""
 
+    @property
+    @abstractmethod
+    def info(self) -> MetricInfo:
+        """Return what to know before using the metric; a class attribute unless it depends on the options."""
+
     @abstractmethod
     def score(self, batch: Batch) -> MetricScores:
         """Score every sample of the batch."""
+
+    def members(self) -> Mapping[str, Metric]:
+        """Return the metrics that this one is computed from, by name; empty where it looks at the texts itself."""
+        return {}
 
     def aggregate(self, statistics: FloatArray) -> float | None:
         """Corpus score from summed statistics; None where the corpus score is the mean of the texts."""
@@ -418,7 +426,7 @@ class BoundMetric(Metric):
     trees: str | None = None
 
     @property
-    def info(self) -> MetricInfo:  # type: ignore[override]
+    def info(self) -> MetricInfo:
         """What a person wants to know of the metric, constants included."""
         if self.fitted is not None and isinstance(self.metric, SetRelativeMetric):
             return self.metric.fitted_info(self.fitted)
@@ -449,6 +457,9 @@ class BoundMetric(Metric):
         assert self.fitted is not None
         assert isinstance(self.metric, SetRelativeMetric)
         return self.metric.combine(batch, components, self.fitted)
+
+    def members(self) -> Mapping[str, Metric]:
+        return self.metric.members()
 
     def aggregate(self, statistics: FloatArray) -> float | None:
         return self.metric.aggregate(statistics)

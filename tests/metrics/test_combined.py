@@ -122,7 +122,7 @@ def test_many_rows_are_predicted_in_pieces(file: str, monkeypatch: pytest.Monkey
 def test_describes_itself(file: str) -> None:
     metric = Combined(file)
     assert metric.info.needs == {Need.REFERENCES}
-    assert Combined.info.needs == frozenset()
+    assert Combined().info.needs == frozenset()
     assert metric.info.direction is Direction.HIGHER
     assert load(metric.spec) == metric
     digest = hashlib.sha256(Path(file).read_bytes()).hexdigest()[:8]

@@ -14,7 +14,7 @@ import pytest
 from celadon.core import InputError, Need, Sample, UsageError
 from celadon.io.weight_files import read_formula
 from celadon.meta.regression import fit
-from celadon.metrics.formula import Formula
+from celadon.metrics.combined import Formula
 from celadon.metrics.registry import load
 from celadon.scoring.batch import Batch
 
@@ -57,7 +57,7 @@ def test_null_with_a_reason_where_any_term_is(file: str) -> None:
 def test_describes_itself(file: str) -> None:
     metric = Formula(file)
     assert metric.info.needs == {Need.REFERENCES}
-    assert Formula.info.needs == frozenset()
+    assert Formula().info.needs == frozenset()
     assert metric.spec == f"formula[file={file}]"
     digest = hashlib.sha256(Path(file).read_bytes()).hexdigest()[:8]
     assert metric.models() == (f"quality@{digest}",)

@@ -115,7 +115,7 @@ class TestBuiltin:
     def test_the_file_is_small_and_has_the_five_questions_and_its_card(self) -> None:
         assert PACKAGED.stat().st_size < 200_000
         content = json.loads(PACKAGED.read_text(encoding="utf-8"))
-        assert tuple(content["heads"]) == Sumqe.info.parts == QUESTIONS
+        assert tuple(content["heads"]) == Sumqe().info.parts == QUESTIONS
         assert "CC BY-SA" in content["about"]
         assert content["made_by"].startswith("celadon train sumqe ")
         assert {figure["rating"] for figure in content["held_out"]} == set(QUESTIONS)

@@ -47,11 +47,6 @@ from celadon.scoring.batch import Batch
 _READING = "above 0 where a sentence is rather real than words at random; 1 is the margin; for English (extra parse)"
 
 
-def _parts(metric: str) -> tuple[str, ...]:
-    features = FEATURES_OF[metric]
-    return ("sentences", "worst", *features, *(f"from_{name}" for name in features))
-
-
 @dataclass(frozen=True)
 class ParserMetric(Metric):
     """A metric that asks parsers: what both have in common.
@@ -68,20 +63,25 @@ class ParserMetric(Metric):
     weights: str = ""
     grammar: str = field(default="", kw_only=True)
 
+    general: ClassVar[MetricInfo]
+
     def __post_init__(self) -> None:
         self.used_weights()
-        if self.kind != self.info.name:
-            # the object's own info stands before the class's, which has the parts of the default form
-            object.__setattr__(self, "info", dataclasses.replace(self.info, parts=_parts(self.kind)))
+
+    @property
+    def info(self) -> MetricInfo:
+        features = FEATURES_OF[self.kind]
+        parts = ("sentences", "worst", *features, *(f"from_{name}" for name in features))
+        return dataclasses.replace(self.general, parts=parts)
 
     @abstractmethod
     def features(self, batch: Batch, *, recent: bool = False) -> SentenceFeatures:
         """Return what is known of each sentence; ``recent`` as for :meth:`celadon.scoring.batch.Batch.parses`."""
 
     @property
+    @abstractmethod
     def kind(self) -> str:
-        """The metric whose weights are used, in the words of their file."""
-        return self.info.name
+        """Return the metric whose weights are used, in the notation of their file."""
 
     def used_weights(self) -> GleuWeights:
         """Return the weights: those of the file that was given, or the metric's own."""
@@ -134,13 +134,12 @@ class Gleu(ParserMetric):
 
     variant: str = STRUCTURE
 
-    info: ClassVar[MetricInfo] = MetricInfo(
+    general = MetricInfo(
         name=GLEU,
         meaning="fluency by three parsers (Mutton et al. 2007); neither the GLEU of error correction nor Google's",
         reading=f"{_READING}; with variant=paper by the paper's own four features",
         low=-math.inf,
         high=math.inf,
-        parts=_parts(GLEU),
     )
 
     def __post_init__(self) -> None:
@@ -172,13 +171,12 @@ class GleuPlus(ParserMetric):
 
     rules: bool = False
 
-    info: ClassVar[MetricInfo] = MetricInfo(
+    general = MetricInfo(
         name=GLEU_PLUS,
         meaning="gleu with SLOR, acceptability, costs of linkages, unknown and repeated words; none of the other GLEUs",
         reading=_READING,
         low=-math.inf,
         high=math.inf,
-        parts=_parts(GLEU_PLUS),
     )
 
     @property

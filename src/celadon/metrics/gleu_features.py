@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
-from celadon.core import FloatArray, IntArray
+from celadon.core import FloatArray
 from celadon.parsing import Failure
 from celadon.parsing.loading import CHART, DEPENDENCY, LINK, RULES
 from celadon.scoring.batch import Batch, Parses
-from celadon.scoring.batch.units import Places, same_units
+from celadon.scoring.batch.units import Units, same_units
 from celadon.text.penn_words import penn_words
 from celadon.text.repetition import NORMALISATION, longest_loop
 from celadon.text.words import located_words
@@ -35,13 +35,11 @@ DICTIONARY = "builtin"
 
 
 @dataclass(frozen=True, eq=False)
-class SentenceFeatures:
-    """The features of the sentences of a batch.
+class SentenceFeatures(Units):
+    """The features of the sentences of a batch; the sentences of a sample with a reason are left out.
 
     Attributes
     ----------
-    owner, starts, ends
-        The sample of each sentence, and its characters.
     columns
         ``logprob``: of the chart parser's tree, per word. ``structure``: whether the tree explains the words better
         than a chain of tags does, 0 to 1. ``fragments``: the trees of the dependency parser. ``confidence``: the mean
@@ -51,22 +49,16 @@ class SentenceFeatures:
         language model. ``acceptability``: by the sentence encoder, 0 to 1. ``unknown``: the share of words in small
         letters that are not in the dictionary. ``repeated``: the share of words in the longest run that comes again at
         once. ``rules``: what the rule checker marks, per word.
-    reasons
-        For each sample without features, why; its sentences are left out.
     """
 
-    owner: IntArray
-    starts: IntArray
-    ends: IntArray
     columns: Mapping[str, FloatArray]
-    reasons: Mapping[int, str]
 
     def without(self, reasons: Mapping[int, str]) -> SentenceFeatures:
         """Leave further samples out."""
         kept = ~np.isin(self.owner, list(reasons))
         columns = {name: values[kept] for name, values in self.columns.items()}
-        told = dict(sorted({**reasons, **self.reasons}.items()))
-        return SentenceFeatures(self.owner[kept], self.starts[kept], self.ends[kept], columns, told)
+        every = dict(sorted({**reasons, **self.reasons}.items()))
+        return SentenceFeatures(self.owner[kept], self.starts[kept], self.ends[kept], every, columns)
 
 
 def parser_features(batch: Batch, recent: bool = False, chart: str = CHART) -> SentenceFeatures:
@@ -111,8 +103,8 @@ def _of_parsers(batch: Batch, recent: bool, chart_name: str) -> SentenceFeatures
         "invalid": _column([each.invalid_share for each in link]),
         "disjuncts": _column([each.disjunct_cost / each.length for each in link]),
     }
-    places = Places(first.owner[kept], first.starts[kept], first.ends[kept])
-    return SentenceFeatures(*places, columns, dict(sorted(reasons.items())))
+    every = dict(sorted(reasons.items()))
+    return SentenceFeatures(first.owner[kept], first.starts[kept], first.ends[kept], every, columns)
 
 
 def _column(values: Sequence[float]) -> FloatArray:
@@ -134,8 +126,8 @@ def _failures(views: Mapping[str, Parses]) -> dict[int, str]:
 def _of_all(batch: Batch, recent: bool, chart: str) -> SentenceFeatures:
     parsed = parser_features(batch, recent, chart)
     read, judged = batch.token_scores(LIKELIHOOD, recent=recent), batch.acceptability(ENCODER)
-    slor = _found(parsed, Places(read.owner, read.starts, read.ends), (read.logprobs - read.unigrams) / read.lengths)
-    acceptability = _found(parsed, Places(judged.owner, judged.starts, judged.ends), judged.values)
+    slor = _matched(parsed, read, (read.logprobs - read.unigrams) / read.lengths)
+    acceptability = _matched(parsed, judged, judged.values)
     unread = {**judged.reasons, **read.reasons}
     unknown = f"{LIKELIHOOD} knows no piece of a sentence"
     reasons = {row: unread.get(row, unknown) for row in parsed.owner[np.isnan(slor + acceptability)].tolist()}
@@ -148,24 +140,24 @@ def _of_all(batch: Batch, recent: bool, chart: str) -> SentenceFeatures:
         "unknown": _column([unknown_share(sentence) for sentence in sentences]),
         "repeated": _column([repeated_share(sentence) for sentence in sentences]),
     }
-    return SentenceFeatures(parsed.owner, parsed.starts, parsed.ends, columns, parsed.reasons).without(reasons)
+    return replace(parsed, columns=columns).without(reasons)
 
 
 def _with_rules(batch: Batch, recent: bool, chart: str) -> SentenceFeatures:
     checked = batch.parses(RULES, recent=recent)  # before the others, which take long, lest it be missing
     known = all_features(batch, recent, chart)
     shares = _column([np.nan if isinstance(each, Failure) else each.share for each in checked.results])
-    columns = {**known.columns, "rules": _found(known, Places(checked.owner, checked.starts, checked.ends), shares)}
+    columns = {**known.columns, "rules": _matched(known, checked, shares)}
     reasons = _failures({RULES: checked})
-    return SentenceFeatures(known.owner, known.starts, known.ends, columns, known.reasons).without(reasons)
+    return replace(known, columns=columns).without(reasons)
 
 
-def _found(parsed: SentenceFeatures, places: Places, values: FloatArray) -> FloatArray:
-    """What a model says of the parsed sentences; NaN where it says nothing."""
-    ours, theirs = same_units(Places(parsed.owner, parsed.starts, parsed.ends), places)
-    found = np.full(len(parsed.owner), np.nan)
-    found[ours] = values[theirs]
-    return found
+def _matched(parsed: SentenceFeatures, units: Units, values: FloatArray) -> FloatArray:
+    """Return what a model says of the parsed sentences; NaN where it says nothing."""
+    ours, theirs = same_units(parsed, units)
+    column = np.full(len(parsed.owner), np.nan)
+    column[ours] = values[theirs]
+    return column
 
 
 def unknown_share(sentence: str) -> float:

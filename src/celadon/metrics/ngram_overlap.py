@@ -69,12 +69,12 @@ def _covered(found: list[Word], shared: Counter[tuple[str, ...]], n: int) -> set
 class _RougeN(_NgramOverlap):
     """Shared n-grams, repeats counted as often as both have them, with the best reference."""
 
-    def __init_subclass__(cls, n: int) -> None:
-        cls.n = n
-        unit = {1: "word", 2: "pair of neighbouring words"}.get(n, f"run of {n} words")
-        cls.info = MetricInfo(
-            name=f"rouge{n}",
-            meaning=f"F of shared {'words' if n == 1 else f'{n}-grams'} with the best reference",
+    @property
+    def info(self) -> MetricInfo:
+        unit = {1: "word", 2: "pair of neighbouring words"}.get(self.n, f"run of {self.n} words")
+        return MetricInfo(
+            name=f"rouge{self.n}",
+            meaning=f"F of shared {'words' if self.n == 1 else f'{self.n}-grams'} with the best reference",
             reading=READING.format(unit=unit),
             needs=frozenset({Need.REFERENCES}),
             parts=F_PARTS,
@@ -91,20 +91,28 @@ class _RougeN(_NgramOverlap):
         return f_scores(self.spec, words, ratio(shared, totals[words.pair_text]), recall, reasons)
 
 
-class Rouge1(_RougeN, n=1):
+class Rouge1(_RougeN):
     """ROUGE-1."""
 
+    n = 1
 
-class Rouge2(_RougeN, n=2):
+
+class Rouge2(_RougeN):
     """ROUGE-2."""
 
+    n = 2
 
-class Rouge3(_RougeN, n=3):
+
+class Rouge3(_RougeN):
     """ROUGE-3."""
 
+    n = 3
 
-class Rouge4(_RougeN, n=4):
+
+class Rouge4(_RougeN):
     """ROUGE-4."""
+
+    n = 4
 
 
 @dataclass(frozen=True)
@@ -113,12 +121,13 @@ class _UnionOverlap(_NgramOverlap):
 
     measure: ClassVar[str]
 
-    def __init_subclass__(cls, n: int, measure: str) -> None:
-        cls.n, cls.measure = n, measure
-        cls.info = MetricInfo(
-            name=f"lr{n}_{measure[0].lower()}",
-            meaning=f"{measure} of distinct {n}-grams against the union of all references' {n}-grams",
-            reading=f"1 when the text has every {n}-gram of the references{' and no other' if measure == 'F' else ''}",
+    @property
+    def info(self) -> MetricInfo:
+        extra = " and no other" if self.measure == "F" else ""
+        return MetricInfo(
+            name=f"lr{self.n}_{self.measure[0].lower()}",
+            meaning=f"{self.measure} of distinct {self.n}-grams against the union of all references' {self.n}-grams",
+            reading=f"1 when the text has every {self.n}-gram of the references{extra}",
             needs=frozenset({Need.REFERENCES}),
             parts=F_PARTS,
         )
@@ -146,17 +155,25 @@ def _distinct(grams: Grams, sample: IntArray, document: IntArray) -> IntArray:
     return np.unique(sample[chosen] * grams.size + grams.codes[at])
 
 
-class Lr2F(_UnionOverlap, n=2, measure="F"):
+class Lr2F(_UnionOverlap):
     """LR2-F."""
 
+    n, measure = 2, "F"
 
-class Lr3F(_UnionOverlap, n=3, measure="F"):
+
+class Lr3F(_UnionOverlap):
     """LR3-F."""
 
+    n, measure = 3, "F"
 
-class Lr2R(_UnionOverlap, n=2, measure="recall"):
+
+class Lr2R(_UnionOverlap):
     """LR2-R."""
 
+    n, measure = 2, "recall"
 
-class Lr3R(_UnionOverlap, n=3, measure="recall"):
+
+class Lr3R(_UnionOverlap):
     """LR3-R."""
+
+    n, measure = 3, "recall"

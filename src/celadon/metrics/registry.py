@@ -68,7 +68,7 @@ _OURS = {
     "sumqe": "sumqe:Sumqe",
     "bertscore": "bertscore:Bertscore",
     "moverscore": "moverscore:Moverscore",
-    "formula": "formula:Formula",
+    "formula": "combined:Formula",
     "combined": "combined:Combined",
 }
 
@@ -136,8 +136,6 @@ def _from_entry_point(name: str, point: Any) -> type[Metric]:
         raise UsageError(f"metric {name!r} of {point.value!r} cannot be loaded: {error}") from error
     if not (isinstance(found, type) and issubclass(found, Metric)):
         raise UsageError(f"metric {name!r}: {point.value!r} is not a subclass of celadon.Metric")
-    if found.info.name != name:
-        raise UsageError(f"metric {name!r}: {point.value!r} calls itself {found.info.name!r}")
     return found
 
 
@@ -159,7 +157,11 @@ def load(spec: str) -> Metric:
         if not equals:
             raise UsageError(f"metric {spec!r}: option {item!r} has no value; write {item}=VALUE")
         given[key.strip()] = value.strip()
-    return found(**_typed(found, given, spec))
+    metric = found(**_typed(found, given, spec))
+    if metric.info.name != name:
+        where = f"{found.__module__}:{found.__qualname__}"
+        raise UsageError(f"metric {name!r}: {where!r} calls itself {metric.info.name!r}")
+    return metric
 
 
 def _typed(found: type[Metric], given: dict[str, str], spec: str) -> dict[str, Any]:

@@ -10,8 +10,9 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
-from typing import ClassVar, NamedTuple
+from typing import NamedTuple
 
 import msgspec
 import numpy as np
@@ -29,6 +30,12 @@ OVERALL = "overall"
 """Where there is a head of this name the value is its, else the mean of all."""
 QUESTIONS = ("Q1_grammaticality", "Q2_non_redundancy", "Q3_referential_clarity", "Q4_focus", "Q5_coherence")
 """The heads that come with the package: DUC's five questions."""
+_BUILTIN_INFO = MetricInfo(
+    name="sumqe",
+    meaning="DUC's five questions by linear heads, as SUM-QE; builtin: trained on damaged Wikipedia, not on people",
+    reading="the mean of the heads, 0 very poor to 1 very good; each part is on the scale of its ratings (1 to 5)",
+    parts=QUESTIONS,
+)
 PULLS = (*NAMED, *(f"meaning.{name}" for name in STATISTICS))
 _SHOWN = 3
 _LEAST_PULL = 5e-4
@@ -60,29 +67,25 @@ class Sumqe(Metric):
         ``builtin``, or a file that ``celadon train sumqe`` wrote.
     """
 
-    info: ClassVar[MetricInfo] = MetricInfo(
-        name="sumqe",
-        meaning="DUC's five questions by linear heads, as SUM-QE; builtin: trained on damaged Wikipedia, not on people",
-        reading="the mean of the heads, 0 very poor to 1 very good; each part is on the scale of its ratings (1 to 5)",
-        parts=QUESTIONS,
-    )
-
     model: str = BUILTIN
 
     def __post_init__(self) -> None:
-        used = self.estimator()
+        self.estimator()
+
+    @cached_property
+    def info(self) -> MetricInfo:
+        """The ratings that the heads predict."""
         if self.model == BUILTIN:
-            return
+            return _BUILTIN_INFO
+        used = self.estimator()
         names = tuple(used.heads)
-        told = "the overall rating" if OVERALL in names else "the mean of the ratings" if names[1:] else names[0]
-        info = dataclasses.replace(
-            self.info,
+        value = "the overall rating" if OVERALL in names else "the mean of the ratings" if names[1:] else names[0]
+        return dataclasses.replace(
+            _BUILTIN_INFO,
             meaning=f"{used.name}: ratings of {', '.join(names)} by linear heads"[:118],
-            reading=f"{told}, 0 the worst to 1 the best of the scale; each part is on the scale of its ratings",
+            reading=f"{value}, 0 the worst to 1 the best of the scale; each part is on the scale of its ratings",
             parts=names,
         )
-        # what it predicts is known only once its file is: the object's own info stands before the class's
-        object.__setattr__(self, "info", info)
 
     def estimator(self) -> QualityModel:
         """Return the heads: those of the file that was given, or those of the package."""

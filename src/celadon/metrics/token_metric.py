@@ -27,7 +27,8 @@ from celadon.core import (
 from celadon.metrics.idf_file import counts_of_file
 from celadon.models.encoders.token_encoder import TokenEncoder, token_encoder
 from celadon.scoring.batch import Batch
-from celadon.scoring.batch.token_states import TokenStates, unreadable_texts
+from celadon.scoring.batch.token_states import TokenStates
+from celadon.scoring.batch.units import unreadable_texts
 from celadon.text.inverse_frequency import DocumentCounts
 from celadon.text.windows import stretches, window_count
 
@@ -216,7 +217,7 @@ def _counts_of_file(path: str, model: str) -> DocumentCounts:
     encoder = token_encoder(model)
 
     def documents(texts: Sequence[str]) -> Iterator[Iterable[str]]:
-        reasons = unreadable_texts(dict.fromkeys(texts), encoder)
+        reasons = unreadable_texts(texts, encoder.scripts, encoder.name)
         return documents_of(encoder.tokens(text for text in texts if text not in reasons), encoder)
 
     return counts_of_file(path, documents, f"readers of {encoder.name}")

@@ -141,17 +141,18 @@ class _BleuOfOrder(_ThroughSacrebleu):
 
     tokenize: str = "13a"
     lowercase: bool = False
+    name: ClassVar[str]
     order: ClassVar[int]
 
-    def __init_subclass__(cls, name: str, order: int) -> None:
-        cls.order = order
-        cls.info = MetricInfo(
-            name=name,
-            meaning=f"BLEU with n-grams up to {order}, all references together; its corpus score is not the mean",
+    @property
+    def info(self) -> MetricInfo:
+        return MetricInfo(
+            name=self.name,
+            meaning=f"BLEU with n-grams up to {self.order}, all references together; its corpus score is not the mean",
             reading="0 to 100; 100 is the reference itself; of one text only a rough guide, trust the corpus score",
             needs=frozenset({Need.REFERENCES}),
             high=100.0,
-            parts=("brevity_penalty", *(f"precision{n}" for n in range(1, order + 1))),
+            parts=("brevity_penalty", *(f"precision{n}" for n in range(1, self.order + 1))),
         )
 
     def __post_init__(self) -> None:
@@ -172,24 +173,34 @@ class _BleuOfOrder(_ThroughSacrebleu):
         return (result.bp, *result.precisions)
 
 
-class Bleu(_BleuOfOrder, name="bleu", order=4):
+class Bleu(_BleuOfOrder):
     """BLEU."""
 
+    name, order = "bleu", 4
 
-class Bleu1(_BleuOfOrder, name="bleu1", order=1):
+
+class Bleu1(_BleuOfOrder):
     """BLEU-1."""
 
+    name, order = "bleu1", 1
 
-class Bleu2(_BleuOfOrder, name="bleu2", order=2):
+
+class Bleu2(_BleuOfOrder):
     """BLEU-2."""
 
+    name, order = "bleu2", 2
 
-class Bleu3(_BleuOfOrder, name="bleu3", order=3):
+
+class Bleu3(_BleuOfOrder):
     """BLEU-3."""
 
+    name, order = "bleu3", 3
 
-class Bleu4(_BleuOfOrder, name="bleu4", order=4):
+
+class Bleu4(_BleuOfOrder):
     """BLEU-4, which is BLEU."""
+
+    name, order = "bleu4", 4
 
 
 @dataclass(frozen=True)

@@ -85,9 +85,8 @@ def check_use_of_trees(metrics: Iterable[Metric]) -> None:
     UsageError
         There is none that could.
     """
-    # a formula and a combination may be made of any metrics
     if not any(
-        isinstance(unbound(metric), OfTrees) or metric.info.name in ("formula", "combined") for metric in metrics
+        isinstance(each, OfTrees) for metric in metrics for each in (unbound(metric), *metric.members().values())
     ):
         raise UsageError("trees were given, but no metric asked for rests on them: name one, as simple_tree_accuracy")
 

@@ -19,7 +19,7 @@ from celadon.metrics.movers_bags import SENTENCES, bags_and_points, weighted_wor
 from celadon.metrics.movers_documents import DROP, WordReading, read_texts
 from celadon.models.store.places import HF_PREFIX
 from celadon.scoring.batch import Batch
-from celadon.scoring.batch.units import Places, places_of, units_of, unreadable
+from celadon.scoring.batch.units import Units, columns_of, readable_units
 
 AVERAGE, MINILM = "average", "minilm"
 BUILTIN = "builtin"
@@ -126,7 +126,7 @@ def _means(owner: IntArray, rows: npt.NDArray[np.floating], texts: int) -> Float
 class SentenceVectors(NamedTuple):
     """The sentences of a batch, their vectors, of length 1, and why a text has none."""
 
-    places: Places
+    places: Units
     rows: npt.NDArray[np.floating]
     reasons: Mapping[int, str]
 
@@ -137,11 +137,11 @@ def sentence_vectors(batch: Batch, name: str) -> SentenceVectors:
 
     if name != MINILM and not name.startswith(HF_PREFIX):
         found = batch.encodings(name)
-        return SentenceVectors(Places(found.owner, found.starts, found.ends), found.encoded.meaning, found.reasons)
+        return SentenceVectors(found, found.encoded.meaning, found.reasons)
     encoder = mean_pooled_encoder(name)
-    reasons = unreadable(batch, encoder.scripts, encoder.name)
-    units = [unit for unit in units_of(batch) if unit.owner not in reasons]
-    return SentenceVectors(places_of(units), encoder.encode([unit.text for unit in units]), reasons)
+    units, reasons = readable_units(batch, encoder.scripts, encoder.name)
+    places = Units(*columns_of(units), reasons)
+    return SentenceVectors(places, encoder.encode([unit.text for unit in units]), reasons)
 
 
 def _averaged(batch: Batch, reading: WordReading) -> _TextVectors:

@@ -97,12 +97,12 @@ def _tell(output: str, table: Table, terms: list[str]) -> None:
 
 def _is_metric(term: str) -> bool:
     """Whether a column is a registered metric or a part of one."""
-    from celadon.metrics.registry import metric_class, named_part
+    from celadon.metrics.registry import load, named_part
 
     found = named_part(term)
     if found is None or meta_tables.known_metric(found.spec) is None:
         return False
-    return found.part is None or found.part in metric_class(found.spec.partition("[")[0]).info.parts
+    return found.part is None or found.part in load(found.spec.partition("[")[0]).info.parts
 
 
 def _as_json(model: Regression, steps: tuple[Step, ...], found: tuple[Outlier, ...]) -> dict[str, Any]:

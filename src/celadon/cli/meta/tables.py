@@ -97,12 +97,12 @@ def level_of(text: str) -> Level:
 
 def known_metric(name: str) -> Direction | None:
     """The direction of the metric that a column's name stands for; None where it is none of the registered ones."""
-    from celadon.metrics.registry import metric_class, names
+    from celadon.metrics.registry import load, names
 
     base, bracket, options = name.partition("[")
     if base not in names() or (bracket and not options.endswith("]")):
         return None
-    return metric_class(base).info.direction
+    return load(base).info.direction
 
 
 def humans_of(arguments: argparse.Namespace) -> list[str]:

@@ -8,37 +8,23 @@ from typing import ClassVar
 
 import numpy as np
 
-from celadon.core import FloatArray, IntArray, Metric, MetricInfo, MetricScores, Sample, Span, UsageError
+from celadon.core import FloatArray, Metric, MetricInfo, MetricScores, Sample, Span, UsageError
 from celadon.metrics.aspects import SENTENCE, WORST, SentenceEvidence, batch_of
 from celadon.metrics.gruen.models import model_facts, model_names
 from celadon.metrics.gruen.settings import ACCEPTABILITY_SHARE, OTHER_SCALE, SCALES, Scale, tier_of
 from celadon.metrics.per_text import least, means
 from celadon.scoring.batch import Batch, Likelihoods
-from celadon.scoring.batch.units import Places, same_units
+from celadon.scoring.batch.units import Units, same_units
 
 PARTS = ("likelihood", "acceptability", "worst", "sentences")
 
 
 @dataclass(frozen=True, eq=False)
-class SentenceGrammar:
-    """What is known of each sentence of a batch.
+class SentenceGrammar(Units):
+    """How likely and how acceptable each sentence is, from 0 to 1."""
 
-    Attributes
-    ----------
-    owner, starts, ends
-        The sample of each sentence, and its characters.
-    likelihood, acceptability
-        From 0 to 1.
-    reasons
-        For each sample without sentences, why.
-    """
-
-    owner: IntArray
-    starts: IntArray
-    ends: IntArray
     likelihood: FloatArray
     acceptability: FloatArray
-    reasons: Mapping[int, str]
 
 
 def sentence_grammar(batch: Batch, likelihood: str, acceptability: str) -> SentenceGrammar:
@@ -59,9 +45,7 @@ def _judge(batch: Batch, likelihood: str, acceptability: str) -> SentenceGrammar
     read = batch.token_scores(likelihood, variant="l2r" if _is_masked(likelihood) else "")
     judged = batch.acceptability(acceptability)
     # sentences that one of the two models cannot read are left out
-    of_read, of_judged = same_units(
-        Places(read.owner, read.starts, read.ends), Places(judged.owner, judged.starts, judged.ends)
-    )
+    of_read, of_judged = same_units(read, judged)
     reasons = {**judged.reasons, **read.reasons}
     left = set(range(len(batch))) - set(judged.owner[of_judged].tolist()) - set(reasons)
     reasons |= dict.fromkeys(left, "the language model and the encoder have no sentence of the text in common")

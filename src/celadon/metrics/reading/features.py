@@ -14,7 +14,7 @@ from celadon.metrics.meteor import function_words
 from celadon.metrics.per_text import least, means
 from celadon.metrics.reading.fluency import fluency
 from celadon.scoring.batch import Batch, Encodings
-from celadon.scoring.batch.units import Places, same_units
+from celadon.scoring.batch.units import same_units
 from celadon.text.repetition import longest_loop, repeated_grams, sentence_words
 from celadon.text.surface_marks import hanging_opening, loose_end, unknown_marks
 
@@ -107,10 +107,7 @@ def _look(batch: Batch, models: ReadingModels) -> Features:
     encodings = batch.encodings(models.encoder)
     likelihoods = batch.token_scores(models.likelihood)
     # a sentence that one of the two models cannot read is left out
-    ours, theirs = same_units(
-        Places(encodings.owner, encodings.starts, encodings.ends),
-        Places(likelihoods.owner, likelihoods.starts, likelihoods.ends),
-    )
+    ours, theirs = same_units(encodings, likelihoods)
     fluencies = [fluency(likelihoods.tokens[at]) for at in theirs.tolist()]
     surface = batch.view("reading surface", lambda: _Surface.of(batch))
     said_again, likeness = _likenesses(encodings)

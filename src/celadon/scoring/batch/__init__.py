@@ -6,14 +6,22 @@ from collections.abc import Callable, Sequence
 from typing import Any, TypeVar
 
 from celadon.core import Sample
-from celadon.scoring.batch.acceptability import Acceptabilities, acceptabilities_of
-from celadon.scoring.batch.encodings import Encodings, encodings_of
-from celadon.scoring.batch.likelihoods import Likelihoods, likelihoods_of
+from celadon.models.encoders.token_encoder import token_encoder
 from celadon.scoring.batch.order import Orders, orders_of
-from celadon.scoring.batch.parses import Parses, parses_of
-from celadon.scoring.batch.token_states import TokenStates, token_states_of
+from celadon.scoring.batch.token_states import TokenStates
 from celadon.scoring.batch.trees import Trees, trees_of
-from celadon.scoring.batch.units import CONTEXTS, NO_WORDS
+from celadon.scoring.batch.units import (
+    CONTEXTS,
+    NO_WORDS,
+    Acceptabilities,
+    Encodings,
+    Likelihoods,
+    Parses,
+    acceptabilities_of,
+    encodings_of,
+    likelihoods_of,
+    parses_of,
+)
 from celadon.scoring.batch.words import Words, words_of
 
 __all__ = [
@@ -95,7 +103,7 @@ class Batch:
         model
             ``builtin``, ``minilm``, ``hf:NAME``, or a folder.
         """
-        return self.view(("token states", model), lambda: token_states_of(self.samples, model))
+        return self.view(("token states", model), lambda: TokenStates(self.samples, token_encoder(model)))
 
     def acceptability(self, model: str = "builtin") -> Acceptabilities:
         """Return how acceptable the sentences are: by an encoder, or by a classifier ``hf:NAME``."""

@@ -12,7 +12,7 @@ import numpy as np
 from celadon.core import FloatArray, IntArray
 from celadon.models.encoders.encoder import order_logits
 from celadon.models.store.places import HF_PREFIX
-from celadon.scoring.batch.units import Unit, units_of, unreadable
+from celadon.scoring.batch.units import Unit, readable_units
 
 if TYPE_CHECKING:
     from celadon.scoring.batch import Batch
@@ -79,8 +79,7 @@ def _by_likelihood(batch: Batch, model: str) -> Orders:
     from celadon.models.language.loading import language_model
 
     loaded = language_model(model)
-    reasons = unreadable(batch, loaded.scripts, loaded.name)
-    splits = _splits(batch, reasons)
+    splits, reasons = _splits(batch, loaded.scripts, loaded.name)
     texts = [" ".join(parts) for split in splits for parts in (split.parts, split.parts[::-1])]
     distinct = list(dict.fromkeys(texts))
     found = {text: float(each.logprobs.sum()) for text, each in zip(distinct, loaded.score(distinct), strict=True)}
@@ -93,8 +92,7 @@ def _by_order_head(batch: Batch, model: str) -> Orders:
     from celadon.models.encoders.transformers_heads import order_head
 
     head = order_head(model)
-    reasons = unreadable(batch, (), model)
-    splits = _splits(batch, reasons)
+    splits, reasons = _splits(batch, (), model)
     kept = head.logits([split.parts for split in splits])
     return _orders(splits, kept, head.logits([split.parts[::-1] for split in splits]), reasons)
 
@@ -111,13 +109,10 @@ class _Split(NamedTuple):
         return " ".join(texts[: self.before]), " ".join(texts[self.before :])
 
 
-def _splits(batch: Batch, reasons: Mapping[int, str]) -> list[_Split]:
-    found = []
-    for owner, units in groupby(units_of(batch), key=lambda unit: unit.owner):
-        if owner not in reasons:
-            whole = tuple(units)
-            found += [_Split(whole, before) for before in range(1, len(whole))]
-    return found
+def _splits(batch: Batch, scripts: tuple[str, ...], name: str) -> tuple[list[_Split], dict[int, str]]:
+    units, reasons = readable_units(batch, scripts, name)
+    texts = [tuple(group) for _, group in groupby(units, key=lambda unit: unit.owner)]
+    return [_Split(whole, before) for whole in texts for before in range(1, len(whole))], reasons
 
 
 def _orders(splits: Sequence[_Split], kept: FloatArray, swapped: FloatArray, reasons: Mapping[int, str]) -> Orders:

@@ -7,9 +7,8 @@ from itertools import chain
 from typing import NamedTuple
 
 from celadon.core import IntArray, Sample
-from celadon.models.encoders.token_encoder import Float32Array, TokenEncoder, token_encoder
-from celadon.scoring.batch.units import NO_WORDS
-from celadon.text.scripts import is_in_scripts, is_wordless
+from celadon.models.encoders.token_encoder import Float32Array, TokenEncoder
+from celadon.scoring.batch.units import unreadable_texts
 
 # tokens whose vectors are held at a time: 100 MB of MiniLM's
 _TOKENS_AT_ONCE = 1 << 16
@@ -37,7 +36,7 @@ class TokenStates:
         self.encoder = encoder
         self._samples = samples
         texts = dict.fromkeys(chain.from_iterable((sample.text, *sample.references) for sample in samples))
-        self.reasons = unreadable_texts(texts, encoder)
+        self.reasons = unreadable_texts(texts, encoder.scripts, encoder.name)
         readable = [text for text in texts if text not in self.reasons]
         self.tokens: Mapping[str, IntArray] = dict(zip(readable, encoder.tokens(readable), strict=True))
         self._kept: dict[tuple[int, ...], dict[str, Float32Array]] = {}
@@ -103,20 +102,3 @@ class TokenStates:
             kept = {text: kept[text] for text in wanted if text in kept} | dict(zip(missing, found, strict=True))
             self._kept = {tuple(layers): kept}
         return kept
-
-
-def token_states_of(samples: Sequence[Sample], model: str) -> TokenStates:
-    """The tokens of all texts and references."""
-    return TokenStates(samples, token_encoder(model))
-
-
-def unreadable_texts(texts: Iterable[str], encoder: TokenEncoder) -> dict[str, str]:
-    """Return for each text that an encoder cannot read, why."""
-    told = f"less than half of the text's letters are {' or '.join(encoder.scripts)}, which is all {encoder.name} knows"
-    found = {}
-    for text in texts:
-        if is_wordless(text):
-            found[text] = NO_WORDS
-        elif not is_in_scripts(text, encoder.scripts):
-            found[text] = told
-    return found

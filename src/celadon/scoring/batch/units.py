@@ -1,13 +1,17 @@
-"""What models read of a batch at a time: each sentence on its own, or a text as a whole."""
+"""What models say of the texts of a batch, unit by unit: of each sentence, or of a text as a whole."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from celadon.core import IntArray, UsageError
+from celadon.core import FloatArray, IntArray, UsageError
+from celadon.models.encoders.encoder import Encoded
+from celadon.models.language.language_model import LanguageModel, TokenScores
+from celadon.models.store.places import HF_PREFIX
 from celadon.text.scripts import is_in_scripts, is_wordless
 
 if TYPE_CHECKING:
@@ -26,49 +30,201 @@ class Unit(NamedTuple):
     text: str
 
 
-class Places(NamedTuple):
-    """The sample of each unit, and its characters."""
+@dataclass(frozen=True, eq=False)
+class Units:
+    """The units of a batch.
+
+    Attributes
+    ----------
+    owner
+        The sample of each unit; samples in order, units in order.
+    starts, ends
+        The characters of each unit in its text.
+    reasons
+        For each sample without units, why.
+    """
 
     owner: IntArray
     starts: IntArray
     ends: IntArray
+    reasons: Mapping[int, str]
 
 
-def places_of(units: Sequence[Unit]) -> Places:
-    """Return where units stand."""
-    columns = np.array([unit[:3] for unit in units], dtype=np.int64).reshape(-1, 3)
-    return Places(*(column.copy() for column in columns.T))
+@dataclass(frozen=True, eq=False)
+class Acceptabilities(Units):
+    """How acceptable each sentence is: ``values`` are from 0 to 1."""
+
+    values: FloatArray
 
 
-def units_of(batch: Batch, context: str = "sentence") -> list[Unit]:
-    """Return what is read, samples in order, units in order; what has no words is left out."""
+@dataclass(frozen=True, eq=False)
+class Encodings(Units):
+    """What a sentence encoder says of each sentence."""
+
+    encoded: Encoded
+
+
+@dataclass(frozen=True, eq=False)
+class Parses(Units):
+    """What a parser says of each sentence: its parse, or a :class:`celadon.parsing.Failure`."""
+
+    results: tuple[Any, ...]
+
+
+@dataclass(frozen=True, eq=False)
+class Likelihoods(Units):
+    """What a language model says of each unit.
+
+    Attributes
+    ----------
+    tokens
+        The scored tokens of each unit, with characters counted from the unit's beginning.
+    logprobs, unigrams
+        For each unit the sums over its tokens; the unigrams are NaN where the model has no table of them.
+    lengths
+        The number of tokens of each unit, never 0.
+    """
+
+    tokens: tuple[TokenScores, ...]
+    logprobs: FloatArray
+    unigrams: FloatArray
+    lengths: IntArray
+
+    def of(self, sample: int) -> list[TokenScores]:
+        """Return the scored tokens of one sample, unit by unit, with their characters in its text."""
+        shifted = []
+        for unit in np.flatnonzero(self.owner == sample).tolist():
+            scores, start = self.tokens[unit], int(self.starts[unit])
+            shifted.append(replace(scores, starts=scores.starts + start, ends=scores.ends + start))
+        return shifted
+
+
+def acceptabilities_of(batch: Batch, model: str) -> Acceptabilities:
+    """Judge the sentences of all texts by an encoder of ours, or by ``hf:`` a classifier trained on CoLA."""
+    if not model.startswith(HF_PREFIX):
+        read = batch.encodings(model)
+        values = 1 / (1 + np.exp(-read.encoded.acceptability))
+        return Acceptabilities(read.owner, read.starts, read.ends, read.reasons, values)
+    from celadon.models.encoders.transformers_heads import acceptability_classifier
+
+    classifier = acceptability_classifier(model)
+    units, reasons = readable_units(batch, (), model)
+    return Acceptabilities(*columns_of(units), reasons, classifier.probabilities([unit.text for unit in units]))
+
+
+def encodings_of(batch: Batch, model: str) -> Encodings:
+    """Encode the sentences of all texts, equal ones once."""
+    from celadon.models.encoders.encoder import sentence_encoder
+
+    encoder = sentence_encoder(model)
+    units, reasons = readable_units(batch, encoder.scripts, encoder.name)
+    return Encodings(*columns_of(units), reasons, encoder.encode([unit.text for unit in units]))
+
+
+def parses_of(batch: Batch, name: str, recent: bool) -> Parses:
+    """Parse the sentences of all texts, equal ones once."""
+    from celadon.parsing.loading import parser, recent_parses
+
+    units, reasons = readable_units(batch, (), name)
+    distinct = list(dict.fromkeys(unit.text for unit in units))
+    parses = recent_parses.known(name, distinct) if recent else {}
+    if missing := [text for text in distinct if text not in parses]:
+        new = dict(zip(missing, parser(name).parse(missing), strict=True))
+        recent_parses.add(name, new.items())
+        parses |= new
+    return Parses(*columns_of(units), reasons, tuple(parses[unit.text] for unit in units))
+
+
+def likelihoods_of(batch: Batch, model: str, context: str, variant: str, recent: bool) -> Likelihoods:
+    """Score the tokens of all texts by a language model."""
+    from celadon.models.language.loading import language_model
+
+    loaded = language_model(model)
+    units, reasons = readable_units(batch, loaded.scripts, loaded.name, context)
+    scored = _scored(loaded, (model, variant), [unit.text for unit in units], recent)
+    known = {unit.owner for unit, scores in zip(units, scored, strict=True) if _any_known(scores)}
+    for row in range(len(batch)):
+        if row not in known:
+            reasons.setdefault(row, f"{loaded.name} knows no piece of the text")
+    kept = [(unit, s) for unit, s in zip(units, scored, strict=True) if len(s) and unit.owner not in reasons]
+    return Likelihoods(
+        *columns_of([unit for unit, _ in kept]),
+        reasons=dict(sorted(reasons.items())),
+        tokens=tuple(scores for _, scores in kept),
+        logprobs=np.array([scores.logprobs.sum() for _, scores in kept], dtype=np.float64),
+        unigrams=np.array([scores.unigrams.sum() for _, scores in kept], dtype=np.float64),
+        lengths=np.array([len(scores) for _, scores in kept], dtype=np.int64),
+    )
+
+
+def _any_known(scores: TokenScores) -> bool:
+    """Return whether the model has a piece for anything in the text; the mark of the end does not count."""
+    return bool((scores.known & (scores.ends > scores.starts)).any())
+
+
+def _scored(model: LanguageModel, key: tuple[str, str], texts: Sequence[str], recent: bool) -> list[TokenScores]:
+    """Score texts, each once; the model sorts them by length and runs them in full batches."""
+    from celadon.models.language.loading import recent_scores
+
+    known: dict[str, TokenScores] = {}
+    if recent:
+        kept = ((text, recent_scores.get((*key, text))) for text in texts)
+        known = {text: scores for text, scores in kept if scores is not None}
+    if missing := [text for text in dict.fromkeys(texts) if text not in known]:
+        scores = _pseudo(model, missing, key[1]) if key[1] else model.score(missing)
+        known.update(zip(missing, scores, strict=True))
+        recent_scores.add(((*key, text), known[text]) for text in missing)
+    return [known[text] for text in texts]
+
+
+def _pseudo(model: LanguageModel, texts: Sequence[str], variant: str) -> list[TokenScores]:
+    pseudo: Callable[[Sequence[str], str], list[TokenScores]] | None = getattr(model, "pseudo", None)
+    if pseudo is None:
+        raise UsageError(f"pseudo-log-likelihood needs a masked model, as hf:bert-base-cased; {model.name} is none")
+    return pseudo(texts, variant)
+
+
+def readable_units(
+    batch: Batch, scripts: tuple[str, ...], name: str, context: str = "sentence"
+) -> tuple[list[Unit], dict[int, str]]:
+    """Return the units that a model of some scripts can read, and why samples have none; units have words."""
     if context not in CONTEXTS:
         raise UsageError(f"unknown context {context!r}; known: {', '.join(CONTEXTS)}")
-    units = []
+    unreadable = unreadable_texts((sample.text for sample in batch.samples), scripts, name)
+    units, reasons = [], {}
     for row, sample in enumerate(batch.samples):
         text = sample.text
+        if text in unreadable:
+            reasons[row] = unreadable[text]
+            continue
         whole = (len(text) - len(text.lstrip()), len(text.rstrip()))
         for start, end in batch.sentences()[row] if context == "sentence" else (whole,):
             if not is_wordless(text[start:end]):
                 units.append(Unit(row, start, end, text[start:end]))
-    return units
+    return units, reasons
 
 
-def unreadable(batch: Batch, scripts: tuple[str, ...], name: str) -> dict[int, str]:
-    """Return for each sample that a model cannot read, why."""
-    told = f"less than half of the text's letters are {' or '.join(scripts)}, which is all {name} knows"
-    found = {}
-    for row, sample in enumerate(batch.samples):
-        if is_wordless(sample.text):
-            found[row] = NO_WORDS
-        elif not is_in_scripts(sample.text, scripts):
-            found[row] = told
-    return found
+def unreadable_texts(texts: Iterable[str], scripts: tuple[str, ...], name: str) -> dict[str, str]:
+    """Return why each text that a model cannot read cannot be: it has no words, or other letters than the model's."""
+    foreign = f"less than half of the text's letters are {' or '.join(scripts)}, which is all {name} knows"
+    reasons = {}
+    for text in dict.fromkeys(texts):
+        if is_wordless(text):
+            reasons[text] = NO_WORDS
+        elif not is_in_scripts(text, scripts):
+            reasons[text] = foreign
+    return reasons
 
 
-def same_units(left: Places, right: Places) -> tuple[IntArray, IntArray]:
+def columns_of(units: Sequence[Unit]) -> tuple[IntArray, IntArray, IntArray]:
+    """Return the owners, beginnings and ends of units."""
+    columns = np.array([unit[:3] for unit in units], dtype=np.int64).reshape(-1, 3)
+    return columns[:, 0].copy(), columns[:, 1].copy(), columns[:, 2].copy()
+
+
+def same_units(left: Units, right: Units) -> tuple[IntArray, IntArray]:
     """Return which units of the one are which of the other; those that only one has are left out."""
-    apart = 1 + max(int(places.starts.max(initial=0)) for places in (left, right))
-    ours, theirs = (places.owner * apart + places.starts for places in (left, right))
+    apart = 1 + max(int(units.starts.max(initial=0)) for units in (left, right))
+    ours, theirs = (units.owner * apart + units.starts for units in (left, right))
     _, of_left, of_right = np.intersect1d(ours, theirs, assume_unique=True, return_indices=True)
     return of_left, of_right
