@@ -35,7 +35,7 @@ from typing import Any
 import numpy as np
 from movers import memory, word_pairs
 
-from celadon.core import Sample, SetRelativeMetric
+from celadon.core import Sample, is_set_relative
 from celadon.metrics.registry import load
 from celadon.models.encoders.token_encoder import forget_token_encoders
 from celadon.models.store import folder_of
@@ -86,7 +86,7 @@ def ours(spec: str, pairs: Pairs) -> np.ndarray:
         Batch([Sample(text, (reference,)) for text, reference in pairs[at : at + 512]])
         for at in range(0, len(pairs), 512)
     ]
-    if isinstance(metric, SetRelativeMetric):
+    if is_set_relative(metric):
         found = [metric.statistics(batch, metric.components(batch)) for batch in batches]
         total = found[0]
         for more in found[1:]:

@@ -367,6 +367,11 @@ class SetRelativeMetric(Metric, Generic[Learnt]):
     """
 
     @property
+    def is_relative(self) -> bool:
+        """Return whether the scores depend on the set with these options."""
+        return True
+
+    @property
     def component_names(self) -> tuple[str, ...]:
         """The parts that tell all that :meth:`statistics` needs; none where these need the texts themselves."""
         return ()
@@ -481,7 +486,7 @@ class BoundMetric(Metric):
 
 def is_set_relative(metric: Metric) -> TypeGuard[SetRelativeMetric[Any]]:
     """Return whether a metric has no scores before a whole set is known: it is relative to one and not fitted yet."""
-    return isinstance(metric, SetRelativeMetric)
+    return isinstance(metric, SetRelativeMetric) and metric.is_relative
 
 
 def unbound(metric: Metric) -> Metric:

@@ -13,7 +13,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from celadon.core import Direction, Metric, MetricScores, Need, Sample, SetRelativeMetric, Tree, option_text
+from celadon.core import Direction, Metric, MetricScores, Need, Sample, Tree, is_set_relative, option_text
 from celadon.metrics.registry import load, names
 from celadon.scoring.batch import Batch
 from celadon.text.words import words
@@ -74,7 +74,7 @@ def scores(metric: Metric, samples: list[Sample]) -> MetricScores:
 
 def fitted(metric: Metric, samples: list[Sample]) -> Metric:
     """A set-relative metric with the constants of these samples: law 2 holds given its constants."""
-    if not isinstance(metric, SetRelativeMetric):
+    if not is_set_relative(metric):
         return metric
     batch = Batch(samples)
     return metric.fit(metric.statistics(batch, metric.components(batch)))

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from celadon.core import InputError, MetricScores, Sample, SetRelativeMetric, UsageError
+from celadon.core import InputError, MetricScores, Sample, UsageError, is_set_relative
 from celadon.metrics.registry import load
 from celadon.scoring.batch import Batch
 from tests.conftest import builtin_is_there, missing_part
@@ -203,7 +203,7 @@ class TestBuiltin:
 
     def test_set_relative(self) -> None:
         metric = load("bertscore[idf=set]")
-        assert isinstance(metric, SetRelativeMetric)
+        assert is_set_relative(metric)
         batch = Batch([Sample(text, (one,)) for text, one in zip(TEXTS, REFERENCES, strict=True)])
         fitted = metric.fit(metric.statistics(batch, metric.components(batch)))
         assert "constants:of-the-set" in metric.signature

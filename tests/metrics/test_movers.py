@@ -14,8 +14,8 @@ from scipy.optimize import linprog
 from scipy.spatial.distance import cdist
 
 import celadon
-from celadon.core import InputError, Metric, MetricScores, Sample, SetRelativeMetric, UsageError
-from celadon.metrics.movers import Wmd, WmdOfSet
+from celadon.core import InputError, Metric, MetricScores, Sample, UsageError, is_set_relative
+from celadon.metrics.movers import Wmd
 from celadon.metrics.registry import load
 from celadon.models.words.word_mover import STOP_WORDS
 from celadon.scoring.batch import Batch
@@ -281,7 +281,7 @@ class TestIdf:
         text, reference = [["bread", "lake"], ["judge", "judge", "milk"]], [["court", "bread"], ["music"]]
         rows = (*self.rows, (written(text), "unheard", "the court"))
         metric = load(f"smd[vectors={vectors},idf=set]")
-        assert isinstance(metric, SetRelativeMetric)
+        assert is_set_relative(metric)
         batch = Batch([Sample(text, tuple(references)) for text, *references in self.rows])
         fitted = metric.fit(metric.statistics(batch, metric.components(batch)))
         found = scores(fitted, *rows, (written(text), written(reference))).parts["distance"][-1]
@@ -290,7 +290,7 @@ class TestIdf:
 
     def test_a_set_in_pieces_gives_the_same(self, vectors: str) -> None:
         metric = load(f"wmd[vectors={vectors},idf=set]")
-        assert isinstance(metric, WmdOfSet)
+        assert is_set_relative(metric)
         batches = [Batch([Sample(text, (reference,))]) for text, reference in self.rows]
         first, second, third = (metric.statistics(batch, metric.components(batch)) for batch in batches)
         pieces = metric.fit(third.merged(first.merged(second)))
@@ -304,7 +304,7 @@ class TestIdf:
         path = tmp_path / "references.txt"
         path.write_text("".join(f"{reference}\n" for _, reference in self.rows))
         fixed = load(f"wmd[vectors={vectors},idf={path}]")
-        assert not isinstance(fixed, SetRelativeMetric)
+        assert not is_set_relative(fixed)
         of_set = scores(f"wmd[vectors={vectors},idf=set]", *self.rows)
         assert scores(fixed, *self.rows).values.tobytes() == of_set.values.tobytes()
         assert "3-texts-" in fixed.signature

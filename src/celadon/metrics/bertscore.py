@@ -19,10 +19,8 @@ import numpy as np
 
 from celadon.core import Evidence, FloatArray, MetricInfo, MetricScores, Need, Sample, UsageError
 from celadon.io.baseline_file import Baseline, checked, read_baseline
+from celadon.metrics.idf import NONE, Counts
 from celadon.metrics.token_metric import (
-    NONE,
-    Counts,
-    OfSet,
     TokenMetric,
     TokenWeights,
     counted,
@@ -91,7 +89,6 @@ class Bertscore(TokenMetric):
         return (token_encoder(self.encoder).best_layer() if self.layer is None else self.layer,)
 
     def scores(self, batch: Batch, counts: Counts | None) -> MetricScores:
-        """The scores of a batch, given the counts."""
         states = batch.token_states(self.encoder)
         rescale, best = self.baselines(), np.full((len(batch), 3), np.nan)
         weightless: set[str] = set()
@@ -131,17 +128,9 @@ class Bertscore(TokenMetric):
         return told
 
     def explain(self, sample: Sample, counts: Counts | None) -> Evidence | None:
-        """Explain a sample's score, given the counts."""
         from celadon.metrics.bertscore_evidence import matched_tokens
 
         return matched_tokens(self, sample, counts)
-
-
-class BertscoreOfSet(OfSet, Bertscore):
-    """``bertscore[idf=set]``."""
-
-
-Bertscore.of_set = {Bertscore: BertscoreOfSet}
 
 
 def sides_of(

@@ -12,7 +12,7 @@ from celadon.scoring.batch import Batch
 
 if TYPE_CHECKING:
     from celadon.metrics.bertscore import Bertscore
-    from celadon.metrics.token_metric import Counts
+    from celadon.metrics.idf import Counts
 
 _MOST_TOKENS = 1_000
 

@@ -27,8 +27,8 @@ from celadon.core import (
     MetricInfo,
     MetricScores,
     Sample,
-    SetRelativeMetric,
     UsageError,
+    is_set_relative,
 )
 from celadon.io.weight_files import Combination, Feature, FormulaFile, read_combination, read_formula
 from celadon.metrics.registry import NamedPart, load, metric_class, named_part, names
@@ -64,7 +64,7 @@ def computed_feature(name: str) -> Computed | None:
 
 def _computed(name: str, named: NamedPart) -> Computed:
     metric = load(named.spec)
-    if isinstance(metric, SetRelativeMetric):
+    if is_set_relative(metric):
         raise UsageError(
             f"{name}: is relative to the set of texts that is scored, so that it says nothing of a single text; "
             "name the metrics that it is made of"

@@ -14,49 +14,33 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any, ClassVar, Self
+from typing import ClassVar
 
 import numpy as np
 
-from celadon.core import (
-    Components,
-    Evidence,
-    Fitted,
-    FloatArray,
-    InputError,
-    Metric,
-    MetricInfo,
-    MetricScores,
-    Need,
-    Sample,
-    SetRelativeMetric,
-    UsageError,
-)
-from celadon.metrics.movers_bags import (
+from celadon.core import Evidence, FloatArray, MetricInfo, MetricScores, Need, Sample, UsageError
+from celadon.metrics.idf import NONE, WINDOW, Counts, IdfMetric
+from celadon.metrics.word_bags import (
     BOTH,
+    DROP,
+    KEEP,
     NO_WEIGHT,
     SENTENCES,
     WORDS,
-    bags_and_points,
-    paired,
-    weighted_words,
-)
-from celadon.metrics.movers_documents import (
-    DROP,
-    KEEP,
     ReadText,
     WordReading,
+    bags_and_points,
     file_counts,
+    paired,
     read_texts,
     reference_counts,
+    weighted_words,
 )
 from celadon.scoring.batch import Batch
 from celadon.text.inverse_frequency import DocumentCounts
 from celadon.text.transport import nearest_distances
 
-NONE, SET = "none", "set"
 UNIT, OWN = "unit", "own"
-WINDOW = 1_000
 PARTS = ("distance", "known")
 NO_KNOWN_REFERENCE = "no reference has a word that counts, has a vector and has a weight"
 _READING = (
@@ -76,7 +60,7 @@ def _info(name: str, meaning: str, what: str) -> MetricInfo:
 
 
 @dataclass(frozen=True, kw_only=True)
-class _Mover(Metric):
+class _Mover(IdfMetric):
     """What the three have in common.
 
     Parameters
@@ -94,17 +78,14 @@ class _Mover(Metric):
         The most words of a text that are compared at a time.
     """
 
+    unit = "words"
+    known = "that the word vectors know"
     kind: ClassVar[str]
     vectors: str = "builtin"
     idf: str = NONE
     stopwords: str = DROP
     lengths: str = UNIT
     window: int = WINDOW
-
-    def __new__(cls, **options: Any) -> Self:
-        # only one that weighs words by the scored set has to wait until the set is known
-        made: type[Self] = _OF_SET.get(cls, cls) if options.get("idf") == SET else cls
-        return object.__new__(made)
 
     def __post_init__(self) -> None:
         name = self.info.name
@@ -126,16 +107,17 @@ class _Mover(Metric):
         """How texts are read."""
         return WordReading(self.vectors, self.stopwords, self.kind != WORDS)
 
-    def document_counts(self) -> DocumentCounts | None:
-        """What the weights of words come from; None where all weigh alike."""
-        return None if self.idf == NONE else _counts_of_file(self.idf, self.reading)
+    def file_counts(self) -> DocumentCounts:
+        return _counts_of_file(self.idf, self.reading)
 
-    def score(self, batch: Batch) -> MetricScores:
-        return self._scores(batch, self.document_counts())
+    def set_counts(self, batch: Batch) -> Counts:
+        return Counts.of(reference_counts(batch, self.reading))
 
-    def _scores(self, batch: Batch, counts: DocumentCounts | None) -> MetricScores:
+    def scores(self, batch: Batch, counts: Counts | None) -> MetricScores:
         read = read_texts(batch, self.reading)
-        points, texts = weighted_words(read, self.reading.table, counts, unit=self.lengths == UNIT)
+        points, texts = weighted_words(
+            read, self.reading.table, counts and counts.references, unit=self.lengths == UNIT
+        )
         pairing = paired(batch.samples, texts, self.window)
         bags, vectors = bags_and_points(self.kind, pairing.pieces, points)
         found = nearest_distances(bags, pairing.left, pairing.right, pairing.weights, pairing.choices, vectors)
@@ -150,29 +132,22 @@ class _Mover(Metric):
         parts = {"distance": distances, "known": _known(batch, read)}
         return MetricScores(self.spec, np.exp(-distances), parts, reasons)
 
-    def evidence(self, sample: Sample) -> Evidence | None:
-        return self.explain(sample, self.document_counts())
-
-    def explain(self, sample: Sample, counts: DocumentCounts | None) -> Evidence | None:
-        """Explain a sample's score, given the counts."""
+    def explain(self, sample: Sample, counts: Counts | None) -> Evidence | None:
         from celadon.metrics.movers_evidence import moved_sentences
 
-        return moved_sentences(self, sample, counts)
+        return moved_sentences(self, sample, counts and counts.references)
 
     def models(self) -> tuple[str, ...]:
         vectors = self.reading.table
         return (f"{vectors.name}@{vectors.digest[:8]}",)
 
-    def details(self) -> Mapping[str, str]:
+    def facts(self) -> Mapping[str, str]:
         from importlib.metadata import version
 
         from celadon.text.sentences import splitter_version
 
-        told = {"sentences": splitter_version()} if self.reading.sentences else {}
-        if self.idf not in (NONE, SET):
-            counts = _counts_of_file(self.idf, self.reading)
-            told["idf-counts"] = f"{counts.documents}-texts-{counts.digest[:8]}"
-        return {**told, "pot": version("POT")}
+        sentences = {"sentences": splitter_version()} if self.reading.sentences else {}
+        return {**sentences, **self.idf_facts(), "pot": version("POT")}
 
 
 def _known(batch: Batch, read: Mapping[str, ReadText]) -> FloatArray:
@@ -186,39 +161,6 @@ def _counts_of_file(path: str, reading: WordReading) -> DocumentCounts:
     return file_counts(path, reading)
 
 
-class _OfSet(SetRelativeMetric[DocumentCounts]):
-    """A mover that weighs words by the references of the scored set; nothing is known of a text before that is."""
-
-    def components(self, batch: Batch) -> Components:
-        return Components()
-
-    def statistics(self, batch: Batch, components: Components) -> DocumentCounts:
-        assert isinstance(self, _Mover)
-        return reference_counts(batch, self.reading)
-
-    def constants_of(self, statistics: DocumentCounts, origin: str) -> Fitted:
-        if origin != "set" and not statistics.documents:
-            raise InputError("there is no reference in it that the word vectors know, so it gives no idf")
-        constants = {"references": float(statistics.documents), "words": float(len(statistics.counts))}
-        return Fitted(constants, statistics.documents, origin, statistics)
-
-    def combine(self, batch: Batch, components: Components, fitted: Fitted) -> MetricScores:
-        assert isinstance(self, _Mover)
-        return self._scores(batch, fitted.counts)
-
-    def fitted_evidence(self, sample: Sample, fitted: Fitted) -> Evidence | None:
-        assert isinstance(self, _Mover)
-        return self.explain(sample, fitted.counts)
-
-    def document_counts(self) -> DocumentCounts | None:
-        """Return None: the counts of the set are not known yet."""
-        return None
-
-    def details(self) -> Mapping[str, str]:
-        assert isinstance(self, _Mover)
-        return {**_Mover.details(self), **SetRelativeMetric.details(self)}
-
-
 class Wmd(_Mover):
     """Word Mover's similarity with the nearest reference."""
 
@@ -227,11 +169,10 @@ class Wmd(_Mover):
         "wmd", "Word Mover's similarity: how little the words must be changed to be the reference's", "words"
     )
 
-    def explain(self, sample: Sample, counts: DocumentCounts | None) -> Evidence | None:
-        """Explain a sample's score, given the counts."""
+    def explain(self, sample: Sample, counts: Counts | None) -> Evidence | None:
         from celadon.metrics.movers_evidence import moved_words
 
-        return moved_words(self, sample, counts)
+        return moved_words(self, sample, counts and counts.references)
 
 
 class Smd(_Mover):
@@ -250,18 +191,3 @@ class SWmd(_Mover):
     info: ClassVar[MetricInfo] = _info(
         "s_wmd", "Sentence and Word Mover's similarity: words and sentences moved together", "words and sentences"
     )
-
-
-class WmdOfSet(_OfSet, Wmd):
-    """``wmd[idf=set]``."""
-
-
-class SmdOfSet(_OfSet, Smd):
-    """``smd[idf=set]``."""
-
-
-class SWmdOfSet(_OfSet, SWmd):
-    """``s_wmd[idf=set]``."""
-
-
-_OF_SET: Mapping[type, type] = {Wmd: WmdOfSet, Smd: SmdOfSet, SWmd: SWmdOfSet}

@@ -8,8 +8,18 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from celadon.core import Evidence, FloatArray, IntArray, Sample, Span
-from celadon.metrics.movers_bags import WORDS, LocalText, Points, bags_and_points, paired, weighted_words
-from celadon.metrics.movers_documents import ReadText, read_texts, split_words, word_numbers
+from celadon.metrics.word_bags import (
+    WORDS,
+    LocalText,
+    Points,
+    ReadText,
+    bags_and_points,
+    paired,
+    read_texts,
+    split_words,
+    weighted_words,
+    word_numbers,
+)
 from celadon.scoring.batch import Batch
 from celadon.text.layout import shortened
 from celadon.text.sentences import split_sentences

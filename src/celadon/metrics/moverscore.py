@@ -25,10 +25,8 @@ import numpy as np
 import numpy.typing as npt
 
 from celadon.core import Evidence, FloatArray, IntArray, MetricInfo, MetricScores, Need, Sample, UsageError
-from celadon.metrics.movers_documents import DROP, KEEP
+from celadon.metrics.idf import Counts
 from celadon.metrics.token_metric import (
-    Counts,
-    OfSet,
     TokenMetric,
     TokenWeights,
     counted,
@@ -36,6 +34,7 @@ from celadon.metrics.token_metric import (
     reasons_of,
     windows_of,
 )
+from celadon.metrics.word_bags import DROP, KEEP
 from celadon.models.encoders.token_encoder import Float32Array, TokenEncoder, token_encoder
 from celadon.models.words.word_mover import STOP_WORDS
 from celadon.scoring.batch import Batch
@@ -122,7 +121,6 @@ class Moverscore(TokenMetric):
         return (last,) if self.variant == V2 else tuple(range(max(1, last + 1 - _POOLED_LAYERS), last + 1))
 
     def scores(self, batch: Batch, counts: Counts | None) -> MetricScores:
-        """The scores of a batch, given the counts."""
         states = batch.token_states(self.encoder)
         distances, weightless = np.full(len(batch), np.nan), set[str]()
         # the moves of a chunk are found while the next one is encoded
@@ -222,7 +220,6 @@ class Moverscore(TokenMetric):
         return Counts(counted(batch, states, references=False), counted(batch, states, references=True))
 
     def explain(self, sample: Sample, counts: Counts | None) -> Evidence | None:
-        """Explain a sample's score, given the counts."""
         from celadon.metrics.moverscore_evidence import moved_tokens
 
         return moved_tokens(self, sample, counts)
@@ -275,10 +272,3 @@ def _portions(texts: Sequence[str], tokens: Mapping[str, IntArray]) -> Iterator[
         size += len(tokens[text])
     if texts:
         yield texts[begin:]
-
-
-class MoverscoreOfSet(OfSet, Moverscore):
-    """``moverscore[idf=set]``."""
-
-
-Moverscore.of_set = {Moverscore: MoverscoreOfSet}

@@ -8,7 +8,8 @@ import numpy as np
 
 from celadon.core import Evidence, IntArray, Sample
 from celadon.metrics.bertscore_evidence import PlacedTokens, token_spans
-from celadon.metrics.token_metric import Counts, TokenWeights
+from celadon.metrics.idf import Counts
+from celadon.metrics.token_metric import TokenWeights
 from celadon.scoring.batch import Batch
 from celadon.scoring.batch.token_states import TokenStates
 from celadon.text.transport import least_cost_plan

@@ -2,29 +2,15 @@
 
 from __future__ import annotations
 
-from abc import abstractmethod
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import pairwise
-from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 
-from celadon.core import (
-    Components,
-    Evidence,
-    Fitted,
-    FloatArray,
-    InputError,
-    IntArray,
-    Metric,
-    MetricScores,
-    Sample,
-    SetRelativeMetric,
-    UsageError,
-)
-from celadon.metrics.idf_file import counts_of_file
+from celadon.core import FloatArray, IntArray, UsageError
+from celadon.metrics.idf import NONE, WINDOW, Counts, IdfMetric, counts_of_file
 from celadon.models.encoders.token_encoder import TokenEncoder, token_encoder
 from celadon.scoring.batch import Batch
 from celadon.scoring.batch.token_states import TokenStates
@@ -32,37 +18,12 @@ from celadon.scoring.batch.units import unreadable_texts
 from celadon.text.inverse_frequency import DocumentCounts
 from celadon.text.windows import stretches, window_count
 
-NONE, SET = "none", "set"
-WINDOW = 1_000
 NO_WEIGHT = "no token of the text counts: it has none, or each stands in all documents of the idf"
 NO_REFERENCE = "no reference can be compared: none has tokens of a kind that is known and that count"
 
 
-class Counts(NamedTuple):
-    """In how many documents each token stands: those that weigh a text's tokens, and those that weigh a reference's.
-
-    The pieces of a set may be put together in any order.
-    """
-
-    texts: DocumentCounts
-    references: DocumentCounts
-
-    def merged(self, other: Counts) -> Counts:
-        """Return the counts of both together."""
-        if self.texts is self.references and other.texts is other.references:
-            both = self.texts.merged(other.texts)
-            return Counts(both, both)
-        return Counts(self.texts.merged(other.texts), self.references.merged(other.references))
-
-    @property
-    def digest(self) -> str:
-        """A hash to tell counts apart."""
-        one, other = self.texts.digest, self.references.digest
-        return one[:8] if one == other else f"{one[:4]}{other[:4]}"
-
-
 @dataclass(frozen=True, kw_only=True)
-class TokenMetric(Metric):
+class TokenMetric(IdfMetric):
     """A metric that compares the tokens of a text with those of its references, each in its context.
 
     Parameters
@@ -76,15 +37,11 @@ class TokenMetric(Metric):
         The most tokens of a text that are compared at a time.
     """
 
-    of_set: ClassVar[Mapping[type, type]] = {}
+    unit = "tokens"
+    known = "that the encoder can read"
     encoder: str = "builtin"
     idf: str = NONE
     window: int = WINDOW
-
-    def __new__(cls, **options: Any) -> Self:
-        # only one that weighs tokens by the scored set has to wait until the set is known
-        made: type[Self] = cls.of_set.get(cls, cls) if options.get("idf") == SET else cls
-        return object.__new__(made)
 
     def __post_init__(self) -> None:
         name = self.info.name
@@ -93,46 +50,16 @@ class TokenMetric(Metric):
         if self.window < 2:
             raise UsageError(f"{name}: the window is a number of tokens from 2 on, not {self.window}")
 
-    def counts(self) -> Counts | None:
-        """What the weights of tokens come from; None where all weigh alike."""
-        if self.idf == NONE:
-            return None
-        found = _counts_of_file(self.idf, self.encoder)
-        return Counts(found, found)
+    def file_counts(self) -> DocumentCounts:
+        return _counts_of_file(self.idf, self.encoder)
 
     def models(self) -> tuple[str, ...]:
         from celadon.models.networks.self_check import signed_name
 
         return (signed_name(token_encoder(self.encoder)),)
 
-    def details(self) -> Mapping[str, str]:
-        return self.facts()
-
     def facts(self) -> Mapping[str, str]:
-        """What the signature says beyond the options, whatever the set is."""
-        told = {"reads-at-once": str(token_encoder(self.encoder).window)}
-        if self.idf not in (NONE, SET):
-            counts = _counts_of_file(self.idf, self.encoder)
-            told["idf-counts"] = f"{counts.documents}-texts-{counts.digest[:8]}"
-        return told
-
-    def score(self, batch: Batch) -> MetricScores:
-        return self.scores(batch, self.counts())
-
-    @abstractmethod
-    def scores(self, batch: Batch, counts: Counts | None) -> MetricScores:
-        """The scores of a batch, given the counts."""
-
-    def evidence(self, sample: Sample) -> Evidence | None:
-        return self.explain(sample, self.counts())
-
-    @abstractmethod
-    def explain(self, sample: Sample, counts: Counts | None) -> Evidence | None:
-        """Explain a sample's score, given the counts."""
-
-    @abstractmethod
-    def set_counts(self, batch: Batch) -> Counts:
-        """What the batch adds to the counts of the scored set."""
+        return {"reads-at-once": str(token_encoder(self.encoder).window), **self.idf_facts()}
 
 
 def reasons_of(batch: Batch, states: TokenStates, values: FloatArray, weightless: set[str]) -> dict[int, str]:
@@ -207,54 +134,16 @@ def windows_of(left: int, right: int, window: int) -> Iterator[tuple[slice, slic
         yield slice(*ours), slice(*theirs)
 
 
-def documents_of(texts: Iterable[IntArray], encoder: TokenEncoder) -> Iterator[Iterable[str]]:
-    """The tokens of texts by their names, marks included."""
-    return ([encoder.pieces[number] for number in tokens.tolist()] for tokens in texts)
-
-
 @lru_cache(maxsize=8)
 def _counts_of_file(path: str, model: str) -> DocumentCounts:
     encoder = token_encoder(model)
 
     def documents(texts: Sequence[str]) -> Iterator[Iterable[str]]:
         reasons = unreadable_texts(texts, encoder.scripts, encoder.name)
-        return documents_of(encoder.tokens(text for text in texts if text not in reasons), encoder)
+        known = encoder.tokens(text for text in texts if text not in reasons)
+        return ([encoder.pieces[number] for number in tokens.tolist()] for tokens in known)
 
     return counts_of_file(path, documents, f"readers of {encoder.name}")
-
-
-class OfSet(SetRelativeMetric[Counts]):
-    """A metric that weighs tokens by the scored set; nothing is known of a text before that is."""
-
-    def components(self, batch: Batch) -> Components:
-        return Components()
-
-    def statistics(self, batch: Batch, components: Components) -> Counts:
-        assert isinstance(self, TokenMetric)
-        return self.set_counts(batch)
-
-    def constants_of(self, statistics: Counts, origin: str) -> Fitted:
-        references = statistics.references
-        if origin != "set" and not references.documents:
-            raise InputError("there is no reference in it that the encoder can read, so it gives no idf")
-        constants = {"references": float(references.documents), "tokens": float(len(references.counts))}
-        return Fitted(constants, references.documents, origin, statistics)
-
-    def combine(self, batch: Batch, components: Components, fitted: Fitted) -> MetricScores:
-        assert isinstance(self, TokenMetric)
-        return self.scores(batch, fitted.counts)
-
-    def fitted_evidence(self, sample: Sample, fitted: Fitted) -> Evidence | None:
-        assert isinstance(self, TokenMetric)
-        return self.explain(sample, fitted.counts)
-
-    def counts(self) -> Counts | None:
-        """Return None: the counts of the set are not known yet."""
-        return None
-
-    def details(self) -> Mapping[str, str]:
-        assert isinstance(self, TokenMetric)
-        return {**self.facts(), **SetRelativeMetric.details(self)}
 
 
 def counted(batch: Batch, states: TokenStates, *, references: bool) -> DocumentCounts:

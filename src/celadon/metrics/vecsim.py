@@ -15,8 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from celadon.core import Evidence, FloatArray, IntArray, Metric, MetricInfo, MetricScores, Need, Sample, UsageError
-from celadon.metrics.movers_bags import SENTENCES, bags_and_points, weighted_words
-from celadon.metrics.movers_documents import DROP, WordReading, read_texts
+from celadon.metrics.word_bags import DROP, SENTENCES, WordReading, bags_and_points, read_texts, weighted_words
 from celadon.models.store.places import HF_PREFIX
 from celadon.scoring.batch import Batch
 from celadon.scoring.batch.units import Units, columns_of, readable_units

@@ -20,6 +20,7 @@ from celadon.core import (
     Sample,
     SetRelativeMetric,
     UsageError,
+    is_set_relative,
 )
 from celadon.io import DEFAULT_MAX_TEXT_CHARS, BadRow, Fields, Reader, TableRow, read_table_rows
 from celadon.io.sources import STDIN, find_sources
@@ -41,7 +42,7 @@ _COLUMN_ROWS = 8192
 
 def waits(metric: Metric) -> TypeGuard[SetRelativeMetric[Any]]:
     """Whether a metric has no scores before the whole set is known."""
-    return isinstance(metric, SetRelativeMetric)
+    return is_set_relative(metric)
 
 
 def first_pass(batch: Batch, metrics: Iterable[Metric]) -> dict[str, MetricScores | Components]:

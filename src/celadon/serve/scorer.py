@@ -8,9 +8,9 @@ from collections.abc import Mapping, Sequence
 from enum import StrEnum
 from typing import NamedTuple, TypeAlias
 
-from celadon.core import Evidence, FloatArray, InputError, Metric, MetricScores, Sample, SetRelativeMetric, UsageError
+from celadon.core import Evidence, FloatArray, InputError, Metric, MetricScores, Sample, UsageError, is_set_relative
 from celadon.io import Fields
-from celadon.metrics.registry import load_all, metric_class, names
+from celadon.metrics.registry import load, load_all, names
 from celadon.report.escape import cut_at
 from celadon.scoring.batch import Batch
 from celadon.scoring.cache.score_cache import ScoreCache, scores_through
@@ -140,7 +140,7 @@ class Scorer:
         if found is not None:
             return found
         name = asked.partition("[")[0].strip()
-        if name in names() and issubclass(metric_class(name), SetRelativeMetric):
+        if name in names() and is_set_relative(load(name)):
             raise UsageError(f"{name} {_RELATIVE}")
         raise UsageError(f"this metric is not served here; there are: {', '.join(self.metrics)}")
 
