@@ -47,7 +47,7 @@ def test_every_data_file_of_the_wheel_has_exactly_one_license(wheel: zipfile.Zip
     inside = [PurePosixPath(name) for name in wheel.namelist() if ".dist-info/" not in name]
     data = [path.relative_to("celadon") for path in inside if path.suffix not in SOURCE_ENDINGS]
     assert PurePosixPath("weights/grammar/words.txt") in data
-    assert PurePosixPath("models/smollm2/int8.onnx") in data
+    assert PurePosixPath("models/language/smollm2/int8.onnx") in data
     parts = shipped_parts()
     licenses = {str(path): [part.license for part in parts if part.covers(path)] for path in data}
     assert {path: found for path, found in licenses.items() if len(found) != 1} == {}
