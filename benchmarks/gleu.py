@@ -26,7 +26,6 @@ from celadon.meta.correlation import pearson, spearman
 from celadon.metrics.gleu import Gleu, GleuPlus
 from celadon.metrics.gleu_features import PAPER_FEATURES, all_features
 from celadon.metrics.gleu_weights import FEATURES_OF, GLEU, GLEU_PAPER, GLEU_PLUS, PAPER
-from celadon.metrics.per_text import means
 from celadon.parsing import Parser
 from celadon.parsing.brackets import read_treebank
 from celadon.parsing.chart_parser import BUILTIN, chart_parser
@@ -34,6 +33,7 @@ from celadon.parsing.dependency_parser import NAME, dependency_parser
 from celadon.parsing.link_grammar import LinkGrammar
 from celadon.parsing.loading import CHART, DEPENDENCY, LINK, share_parser
 from celadon.scoring.batch import Batch
+from celadon.scoring.batch.units import means
 from celadon.synth.free_grammar import grammar_sentences
 from celadon.synth.glue import glued_sentences
 from celadon.synth.lexicon import part_of_speech_words, supertag_words

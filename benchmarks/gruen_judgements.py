@@ -19,7 +19,7 @@ import celadon
 from celadon.core import FloatArray
 from celadon.meta.bootstrap import bootstrap
 from celadon.meta.correlation import pearson
-from celadon.metrics.gruen.settings import WEIGHTS
+from celadon.metrics.gruen.models import WEIGHTS
 from celadon.metrics.reading.weights import ASPECTS, weights_of
 
 # GRUEN's figures in the paper's tables 2 and 3: Spearman, Pearson

@@ -1,4 +1,4 @@
-"""Where the numbers in celadon/metrics/gruen/settings.py come from: measured on damaged Wikipedia, GUG and Sulem.
+"""Where the numbers in celadon/metrics/gruen/models.py come from: measured on damaged Wikipedia, GUG and Sulem.
 
     python benchmarks/gruen_settings.py --corpus enwiki.txt.xz --data JUDGEMENTS_FOLDER [--model builtin,smollm2]
 
@@ -23,10 +23,10 @@ from tqdm import tqdm
 from celadon.core import FloatArray, Sample
 from celadon.metrics.gruen.grammaticality import sentence_grammar
 from celadon.metrics.gruen.gruen import Gruen
-from celadon.metrics.gruen.settings import OTHER_SCALE, SCALES, WEIGHTS
-from celadon.metrics.per_text import means
+from celadon.metrics.gruen.models import OTHER_SCALE, SCALES, WEIGHTS
 from celadon.scoring.batch import Batch
 from celadon.scoring.batch.order import TEMPERATURE
+from celadon.scoring.batch.units import means
 from celadon.synth.sentence_damage import damage
 from celadon.text.sentences import split_sentences
 from celadon.train.combinations.celadon_documents import Document, make_documents

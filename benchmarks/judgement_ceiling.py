@@ -22,9 +22,9 @@ from sklearn.preprocessing import StandardScaler
 
 from celadon.core import FloatArray, IntArray
 from celadon.meta.correlation import spearman
-from celadon.metrics.per_text import least, means
 from celadon.metrics.reading.features import ReadingModels, reading_features
 from celadon.scoring.batch import Batch
+from celadon.scoring.batch.units import least, means
 
 FOLDS, TREES = 10, 200
 # so that neither hundreds of meanings nor thousands of words drown the features

@@ -10,7 +10,7 @@ import pytest
 from celadon.metrics import registry
 from celadon.metrics.gruen import settings
 from celadon.metrics.gruen.gruen import Gruen
-from celadon.metrics.gruen.settings import Tier
+from celadon.metrics.gruen.models import Tier
 from celadon.metrics.reading import weights as reading
 from celadon.metrics.reading.celadon import Celadon
 from celadon.metrics.reading.features import TEXT_FEATURES, ReadingModels

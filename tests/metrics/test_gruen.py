@@ -13,8 +13,8 @@ from celadon.metrics.gruen import settings
 from celadon.metrics.gruen.coherence import GruenCoherence
 from celadon.metrics.gruen.grammaticality import GruenGrammaticality
 from celadon.metrics.gruen.gruen import Gruen
+from celadon.metrics.gruen.models import OTHER_SCALE, WEIGHTS, Tier
 from celadon.metrics.gruen.redundancy import GruenRedundancy
-from celadon.metrics.gruen.settings import OTHER_SCALE, WEIGHTS, Tier
 from celadon.models.encoders.encoder import open_sentence_encoder
 from celadon.models.language.loading import open_language_model
 from celadon.scoring.batch import Batch

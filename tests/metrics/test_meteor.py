@@ -13,8 +13,19 @@ from hypothesis import strategies as st
 
 from celadon.core import MetricScores, MissingExtraError, Sample, UsageError
 from celadon.metrics import meteor as module
-from celadon.metrics.meteor import WEIGHTS, Meteor, PairScore, function_words
-from celadon.metrics.meteor_alignment import EXACT, STEM, SYNONYM, Candidates, Match, align, candidates
+from celadon.metrics.meteor import (
+    EXACT,
+    STEM,
+    SYNONYM,
+    WEIGHTS,
+    Candidates,
+    Match,
+    Meteor,
+    PairScore,
+    align,
+    candidates,
+    function_words,
+)
 from celadon.models.words import wordnet
 from celadon.models.words.wordnet import are_synonyms, load_wordnet, wordnet_version
 from celadon.scoring.batch import Batch

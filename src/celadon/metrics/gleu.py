@@ -40,9 +40,9 @@ from celadon.metrics.gleu_weights import (
     weights_of,
 )
 from celadon.metrics.gruen.models import model_names
-from celadon.metrics.per_text import least, means
 from celadon.parsing.loading import DEPENDENCY, LINK, RULES, chart_name, parser
 from celadon.scoring.batch import Batch
+from celadon.scoring.batch.units import least, means
 
 _READING = "above 0 where a sentence is rather real than words at random; 1 is the margin; for English (extra parse)"
 

@@ -1,4 +1,7 @@
-"""How likely a language model finds a text: NCE, PPL, SLOR (Kann, Rothe and Filippova 2018) and pseudo-likelihood.
+"""How likely a language model finds a text: NCE, PPL, SLOR, MORCELA and pseudo-likelihood.
+
+SLOR is of Kann, Rothe and Filippova (2018), MORCELA, with weights fitted to people's judgments, of Tjuatja, Neubig,
+Linzen and Hao (2024); with beta 1 and gamma 0 it is SLOR.
 
 For a sentence S of \\|S\\| tokens, p_M its probability under the model and p_u the product of its tokens' probabilities
 on their own::
@@ -6,6 +9,7 @@ on their own::
     nce  = ln p_M(S) / |S|
     ppl  = exp(-nce)
     slor = (ln p_M(S) - ln p_u(S)) / |S|
+    morcela = (ln p_M(S) - beta ln p_u(S) + gamma) / |S|
 
 A text of several sentences has the mean of their values. Whether the end of a sentence is a token of p_M, p_u and |S|
 is the model's affair and stands in the signature.
@@ -19,11 +23,24 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import ClassVar
 
+import msgspec
 import numpy as np
 
-from celadon.core import Direction, Evidence, FloatArray, Metric, MetricInfo, MetricScores, Sample, UsageError
+from celadon.core import (
+    Direction,
+    Evidence,
+    FloatArray,
+    Metric,
+    MetricInfo,
+    MetricScores,
+    Sample,
+    UsageError,
+    option_text,
+)
+from celadon.io.weight_files import MorcelaWeights, read_morcela
 from celadon.metrics.likelihood_evidence import LikelihoodEvidence, explain
 from celadon.scoring.batch import CONTEXTS, Batch, Likelihoods
+from celadon.scoring.batch.units import least, means
 
 PARTS = ("sentences", "tokens", "worst")
 VARIANTS = ("l2r", "original")
@@ -59,19 +76,13 @@ class Likelihood(Metric):
         values = self._checked(read)
         count = len(batch)
         units = np.bincount(read.owner, minlength=count)
-        scored = units > 0
-        mean = np.full(count, np.nan)
-        mean[scored] = np.bincount(read.owner, weights=values, minlength=count)[scored] / units[scored]
-        parts = {
-            "sentences": np.where(scored, units, np.nan),
-            "tokens": np.where(scored, np.bincount(read.owner, weights=read.lengths, minlength=count), np.nan),
-            "worst": np.full(count, np.nan),
-        }
         sign = -1.0 if self.info.direction is Direction.LOWER else 1.0
-        lowest = np.full(count, np.inf)
-        np.minimum.at(lowest, read.owner, sign * values)
-        parts["worst"][scored] = sign * lowest[scored]
-        return MetricScores(self.spec, mean, parts, read.reasons)
+        parts = {
+            "sentences": np.where(units > 0, units, np.nan),
+            "tokens": np.where(units > 0, np.bincount(read.owner, weights=read.lengths, minlength=count), np.nan),
+            "worst": sign * least(read.owner, sign * values, count),
+        }
+        return MetricScores(self.spec, means(read.owner, values, count), parts, read.reasons)
 
     def _checked(self, read: Likelihoods) -> FloatArray:
         if self.needs_unigrams and np.isnan(read.unigrams).any():
@@ -268,3 +279,75 @@ class Pll(Likelihood):
     def unit_values(self, read: Likelihoods) -> FloatArray:
         """Return the mean pseudo-log-likelihood."""
         return np.minimum(read.logprobs / read.lengths, 0.0)
+
+
+@dataclass(frozen=True)
+class Morcela(OfAnyModel):
+    """(ln p_M(S) - beta ln p_u(S) + gamma) / |S|.
+
+    Parameters
+    ----------
+    model
+        ``builtin``, ``smollm2``, ``hf:NAME``, ``ngram:PATH`` or a folder.
+    context
+        ``sentence`` or ``document``.
+    beta, gamma
+        The weights; where they are not given, those of the file ``weights``, or else those that come with the model.
+    weights
+        A JSON file that ``celadon train morcela`` made for this model.
+    """
+
+    needs_unigrams: ClassVar[bool] = True
+    beta: float | None = None
+    gamma: float | None = None
+    weights: str = ""
+    info: ClassVar[MetricInfo] = MetricInfo(
+        name="morcela",
+        meaning="slor with weights for frequency and length that were fitted to people's judgements",
+        reading="as slor; comparable only where model, beta and gamma are the same",
+        low=-math.inf,
+        high=math.inf,
+        parts=PARTS,
+    )
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        for name, value in (("beta", self.beta), ("gamma", self.gamma)):
+            if value is not None and not math.isfinite(value):
+                raise UsageError(f"morcela: {name} must be a finite number")
+        if self.weights:
+            read_morcela(self.weights)
+
+    def used_weights(self) -> MorcelaWeights:
+        """Return beta and gamma as they are used."""
+        if self.beta is not None and self.gamma is not None:
+            return MorcelaWeights(self.beta, self.gamma)
+        fitted = read_morcela(self.weights) if self.weights else self._of_model()
+        return msgspec.structs.replace(
+            fitted,
+            beta=fitted.beta if self.beta is None else self.beta,
+            gamma=fitted.gamma if self.gamma is None else self.gamma,
+        )
+
+    def _of_model(self) -> MorcelaWeights:
+        from celadon.models.language.loading import morcela_weights
+
+        weights = morcela_weights(self.model)
+        if weights is None:
+            raise UsageError(
+                f"morcela: no weights come with {self.model}; give beta= and gamma=, or weights=FILE "
+                f"(celadon train morcela makes one)"
+            )
+        return weights
+
+    def unit_values(self, read: Likelihoods) -> FloatArray:
+        """Return MORCELA."""
+        used = self.used_weights()
+        values: FloatArray = (read.logprobs - used.beta * read.unigrams + used.gamma) / read.lengths
+        return values
+
+    def details(self) -> Mapping[str, str]:
+        used = self.used_weights()
+        weights = {"beta": option_text(used.beta), "gamma": option_text(used.gamma)}
+        # the file's name says less than what stood in it
+        return {**super().details(), **weights, "weights": used.sha256[:8] or "given"}

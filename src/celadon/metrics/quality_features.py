@@ -9,7 +9,6 @@ import numpy as np
 
 from celadon.core import FloatArray
 from celadon.io.weight_files import STATISTICS
-from celadon.metrics.per_text import least, means
 from celadon.metrics.reading.features import (
     LIKELIHOODS,
     SENTENCE_FEATURES,
@@ -18,6 +17,7 @@ from celadon.metrics.reading.features import (
     reading_features,
 )
 from celadon.scoring.batch import Batch
+from celadon.scoring.batch.units import least, means
 
 _BETTER_HIGH = frozenset({"acceptability", *LIKELIHOODS})
 NAMED = (*(f"{name}.{part}" for name in SENTENCE_FEATURES for part in ("mean", "worst")), *TEXT_FEATURES)

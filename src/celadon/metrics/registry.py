@@ -44,7 +44,7 @@ _OURS = {
     "slor": "likelihood:Slor",
     "wpslor": "likelihood:Wpslor",
     "wordslor": "likelihood:Wordslor",
-    "morcela": "morcela:Morcela",
+    "morcela": "likelihood:Morcela",
     "rouge_lm": "rouge_lm:RougeLm",
     "nce": "likelihood:Nce",
     "ppl": "likelihood:Ppl",

@@ -7,7 +7,6 @@ deletion of a word here and its insertion there as one move.
 from __future__ import annotations
 
 import math
-from abc import abstractmethod
 from collections import Counter
 from dataclasses import dataclass
 from typing import ClassVar
@@ -39,6 +38,18 @@ def _align(words: Words) -> tuple[Operations, Alignment]:
     return Operations(*(np.where(fits, column, 0) for column in counts)), alignment
 
 
+def operations_of(counted: Operations, *, moves: bool) -> dict[str, IntArray]:
+    """Return the operations that count against a text; insertions and deletions of a move are not counted again."""
+    if not moves:
+        return {name: getattr(counted, name) for name in ("substitutions", "insertions", "deletions")}
+    return {
+        "substitutions": counted.substitutions,
+        "moves": counted.moves,
+        "insertions": counted.insertions - counted.moves,
+        "deletions": counted.deletions - counted.moves,
+    }
+
+
 @dataclass(frozen=True)
 class _StringAccuracy(Metric):
     """One minus the operations per word of the reference.
@@ -51,18 +62,15 @@ class _StringAccuracy(Metric):
 
     words: str = "surface"
     aligns: ClassVar[bool] = True
+    moves: ClassVar[bool] = False
+    """Whether a word deleted here and inserted there is one move."""
 
     def __post_init__(self) -> None:
         splitter(self.words)
 
-    @staticmethod
-    @abstractmethod
-    def operations(counted: Operations) -> dict[str, IntArray]:
-        """The operations that count against a text."""
-
     def _best(self, batch: Batch) -> tuple[dict[str, IntArray], IntArray, Best]:
         counted, _ = aligned(batch, self.words)
-        operations = self.operations(counted)
+        operations = operations_of(counted, moves=self.moves)
         values = np.full(len(counted.reference_words), np.nan)
         fits = counted.reference_words > 0
         problems = np.sum(list(operations.values()), axis=0)
@@ -90,8 +98,7 @@ class _StringAccuracy(Metric):
         _, alignment = aligned(batch, self.words)
         text = located_words(sample.text, self.words)
         reference = located_words(sample.references[number], self.words)
-        moved = "moves" in operations
-        text_spans, reference_spans = _spans(text, reference, alignment.of(pair).tolist(), moved=moved)
+        text_spans, reference_spans = _spans(text, reference, alignment.of(pair).tolist(), moved=self.moves)
         counts = ", ".join(f"{name} {int(column[pair])}" for name, column in operations.items())
         summary = f"{counts}; reference words {int(reference_words[pair])}"
         return Evidence(self.spec, summary, text_spans, number, reference_spans)
@@ -144,20 +151,12 @@ class SimpleStringAccuracy(_StringAccuracy):
         parts=("substitutions", "insertions", "deletions", "reference_words"),
     )
 
-    @staticmethod
-    def operations(counted: Operations) -> dict[str, IntArray]:
-        """Substitutions, insertions and deletions."""
-        return {
-            "substitutions": counted.substitutions,
-            "insertions": counted.insertions,
-            "deletions": counted.deletions,
-        }
-
 
 @dataclass(frozen=True)
 class GenerationStringAccuracy(_StringAccuracy):
     """1 - (M + I' + D' + S) / R."""
 
+    moves: ClassVar[bool] = True
     info: ClassVar[MetricInfo] = MetricInfo(
         name="generation_string_accuracy",
         meaning="as simple_string_accuracy, but a word deleted here and inserted there is one move",
@@ -166,13 +165,3 @@ class GenerationStringAccuracy(_StringAccuracy):
         low=-math.inf,
         parts=("substitutions", "moves", "insertions", "deletions", "reference_words"),
     )
-
-    @staticmethod
-    def operations(counted: Operations) -> dict[str, IntArray]:
-        """Substitutions, moves, and the insertions and deletions that are not part of a move."""
-        return {
-            "substitutions": counted.substitutions,
-            "moves": counted.moves,
-            "insertions": counted.insertions - counted.moves,
-            "deletions": counted.deletions - counted.moves,
-        }

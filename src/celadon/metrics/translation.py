@@ -11,6 +11,7 @@ from abc import abstractmethod
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
+from importlib import import_module
 from typing import Any, ClassVar, Protocol, cast
 
 import numpy as np
@@ -41,27 +42,9 @@ class _Sacrebleu(Protocol):
 
 
 @lru_cache(maxsize=64)
-def _bleu(order: int, tokenize: str, lowercase: bool, effective_order: bool) -> _Sacrebleu:
-    from sacrebleu.metrics.bleu import BLEU
-
-    made = BLEU(
-        max_ngram_order=order, tokenize=tokenize, lowercase=lowercase, effective_order=effective_order, force=True
-    )
-    return cast("_Sacrebleu", made)
-
-
-@lru_cache(maxsize=64)
-def _chrf(word_order: int, lowercase: bool) -> _Sacrebleu:
-    from sacrebleu.metrics.chrf import CHRF
-
-    return cast("_Sacrebleu", CHRF(word_order=word_order, lowercase=lowercase))
-
-
-@lru_cache(maxsize=64)
-def _ter(case_sensitive: bool) -> _Sacrebleu:
-    from sacrebleu.metrics.ter import TER
-
-    return cast("_Sacrebleu", TER(case_sensitive=case_sensitive))
+def _scorer(name: str, **options: Any) -> _Sacrebleu:
+    """Return one of sacrebleu's metrics."""
+    return cast("_Sacrebleu", getattr(import_module(f"sacrebleu.metrics.{name.lower()}"), name)(**options))
 
 
 class _ThroughSacrebleu(Metric):
@@ -164,10 +147,14 @@ class _BleuOfOrder(_ThroughSacrebleu):
 
     def _for_text(self) -> _Sacrebleu:
         # n-gram orders that a short text does not have are left out, as sacrebleu advises for single sentences
-        return _bleu(self.order, self.tokenize, self.lowercase, True)
+        return self._bleu(effective_order=True)
 
     def _for_corpus(self) -> _Sacrebleu:
-        return _bleu(self.order, self.tokenize, self.lowercase, False)
+        return self._bleu(effective_order=False)
+
+    def _bleu(self, *, effective_order: bool) -> _Sacrebleu:
+        options = {"max_ngram_order": self.order, "tokenize": self.tokenize, "lowercase": self.lowercase}
+        return _scorer("BLEU", **options, effective_order=effective_order, force=True)
 
     def _parts(self, result: Any) -> tuple[float, ...]:
         return (result.bp, *result.precisions)
@@ -226,7 +213,7 @@ class Chrf(_ThroughSacrebleu):
     )
 
     def _for_text(self) -> _Sacrebleu:
-        return _chrf(self.word_order, self.lowercase)
+        return _scorer("CHRF", word_order=self.word_order, lowercase=self.lowercase)
 
     def _statistics(self, batch: Batch) -> Iterator[tuple[int, list[float]]]:
         """The same counts as sacrebleu's, of all pairs at once where there are no word n-grams; it scores them."""
@@ -275,7 +262,7 @@ class Ter(_ThroughSacrebleu):
     )
 
     def _for_text(self) -> _Sacrebleu:
-        return _ter(self.case_sensitive)
+        return _scorer("TER", case_sensitive=self.case_sensitive)
 
     def _parts(self, result: Any) -> tuple[float, ...]:
         return (result.num_edits, result.ref_length)

@@ -29,13 +29,12 @@ from celadon.core import (
     unbound,
 )
 from celadon.metrics.references import TOO_LONG, Best, best_reference, null_reasons
-from celadon.metrics.string_accuracy import aligned
+from celadon.metrics.string_accuracy import aligned, operations_of
 from celadon.metrics.tree_evidence import TreeEvidence, explain
 from celadon.parsing.loading import DEPENDENCY, parser
 from celadon.scoring.batch import Batch
 from celadon.text.alignment import Ragged
 from celadon.text.ngrams import expand
-from celadon.text.operations import Operations
 from celadon.text.treelets import Compared, compare_treelets
 from celadon.text.words import splitter
 
@@ -114,15 +113,14 @@ class TreeAccuracy(OfTrees):
     def __post_init__(self) -> None:
         splitter(self.words)
 
-    @staticmethod
     @abstractmethod
-    def judged(compared: Operations, string_substitutions: IntArray) -> tuple[FloatArray, dict[str, FloatArray]]:
+    def judged(self, pairs: _Pairs) -> tuple[FloatArray, Mapping[str, FloatArray | IntArray]]:
         """Return the value of each pair, and the parts that explain it."""
 
     def _best(self, batch: Batch) -> tuple[_Pairs, FloatArray, dict[str, FloatArray], Best]:
         pairs = _compared(batch, self.words)
         count = len(batch.words(self.words).pair_sample)
-        values, parts = self.judged(pairs.compared.operations, pairs.string_substitutions)
+        values, parts = self.judged(pairs)
         every = {name: _spread(column, pairs.chosen, count) for name, column in parts.items()}
         value = _spread(values, pairs.chosen, count)
         return pairs, value, every, best_reference(batch.words(self.words).pair_sample, value, len(batch))
@@ -152,16 +150,25 @@ class TreeAccuracy(OfTrees):
         return explain(self.spec, told, sample, number, self.words, heads, pairs.compared, at)
 
 
-def _spread(column: FloatArray, chosen: IntArray, count: int) -> FloatArray:
-    """Values of some pairs in their places among all; NaN for the others."""
+def _spread(column: FloatArray | IntArray, chosen: IntArray, count: int) -> FloatArray:
+    """Return values of some pairs in their places among all; NaN for the others."""
     spread = np.full(count, np.nan)
     spread[chosen] = column
     return spread
 
 
-def _accuracy(counted: dict[str, FloatArray], words: IntArray) -> tuple[FloatArray, dict[str, FloatArray]]:
-    problems = np.sum(list(counted.values()), axis=0)
-    return 1.0 - problems / words, {**counted, "reference_words": words.astype(np.float64)}
+@dataclass(frozen=True)
+class _OfOperations(TreeAccuracy):
+    """One minus the operations over treelets per word of the reference."""
+
+    moves: ClassVar[bool] = False
+    """Whether a word deleted here and inserted there in its treelet is one move."""
+
+    def judged(self, pairs: _Pairs) -> tuple[FloatArray, Mapping[str, FloatArray | IntArray]]:
+        counted = pairs.compared.operations
+        operations = operations_of(counted, moves=self.moves)
+        accuracy = 1.0 - np.sum(list(operations.values()), axis=0) / counted.reference_words
+        return accuracy, {**operations, "reference_words": counted.reference_words}
 
 
 _READING = (
@@ -171,7 +178,7 @@ _READING = (
 
 
 @dataclass(frozen=True)
-class SimpleTreeAccuracy(TreeAccuracy):
+class SimpleTreeAccuracy(_OfOperations):
     """1 - (I + D + S) / R, summed over treelets."""
 
     info: ClassVar[MetricInfo] = MetricInfo(
@@ -183,18 +190,12 @@ class SimpleTreeAccuracy(TreeAccuracy):
         parts=("substitutions", "insertions", "deletions", "reference_words"),
     )
 
-    @staticmethod
-    def judged(compared: Operations, string_substitutions: IntArray) -> tuple[FloatArray, dict[str, FloatArray]]:
-        """Count substitutions, insertions and deletions."""
-        names = ("substitutions", "insertions", "deletions")
-        counted = {name: getattr(compared, name).astype(np.float64) for name in names}
-        return _accuracy(counted, compared.reference_words)
-
 
 @dataclass(frozen=True)
-class GenerationTreeAccuracy(TreeAccuracy):
+class GenerationTreeAccuracy(_OfOperations):
     """1 - (M + I' + D' + S) / R, summed over treelets."""
 
+    moves: ClassVar[bool] = True
     info: ClassVar[MetricInfo] = MetricInfo(
         name="generation_tree_accuracy",
         meaning="as simple_tree_accuracy, but a word deleted here and inserted there in its treelet is one move",
@@ -204,21 +205,8 @@ class GenerationTreeAccuracy(TreeAccuracy):
         parts=("substitutions", "moves", "insertions", "deletions", "reference_words"),
     )
 
-    @staticmethod
-    def judged(compared: Operations, string_substitutions: IntArray) -> tuple[FloatArray, dict[str, FloatArray]]:
-        """Count substitutions, moves, and the insertions and deletions that are not part of a move."""
-        counted = {
-            "substitutions": compared.substitutions,
-            "moves": compared.moves,
-            "insertions": compared.insertions - compared.moves,
-            "deletions": compared.deletions - compared.moves,
-        }
-        return _accuracy(
-            {name: column.astype(np.float64) for name, column in counted.items()}, compared.reference_words
-        )
 
-
-class _Model(NamedTuple):
+class Coefficients(NamedTuple):
     """The paper's regression on simple tree accuracy and the substitutions of the string alignment."""
 
     tree_accuracy: float
@@ -226,57 +214,50 @@ class _Model(NamedTuple):
     constant: float
     perfect: float
 
-    def judged(self, compared: Operations, substitutions: IntArray) -> tuple[FloatArray, dict[str, FloatArray]]:
-        accuracy, _ = SimpleTreeAccuracy.judged(compared, substitutions)
-        value = self.tree_accuracy * accuracy + self.substitution * substitutions + self.constant
-        parts = {"simple_tree_accuracy": accuracy, "string_substitutions": substitutions.astype(np.float64)}
+
+UNDERSTANDABILITY = Coefficients(1.3147, -0.1039, -0.4458, 0.8689)
+QUALITY = Coefficients(1.0192, -0.0869, -0.3553, 0.6639)
+
+
+@dataclass(frozen=True)
+class _Regression(TreeAccuracy):
+    """What people would say of a sentence, by simple tree accuracy and substitutions."""
+
+    name: ClassVar[str]
+    adverb: ClassVar[str]
+    coefficients: ClassVar[Coefficients]
+
+    @property
+    def info(self) -> MetricInfo:
+        return MetricInfo(
+            name=self.name,
+            meaning=f"how {self.adverb}, by its tree accuracy and its replaced words",
+            reading="1 is the reference itself; below 0 is possible; the coefficients are of 24 judged sentences of "
+            "news, so compare systems, not data sets; trees from --trees, or the extra parse",
+            needs=frozenset({Need.REFERENCES}),
+            low=-math.inf,
+            parts=("simple_tree_accuracy", "string_substitutions"),
+        )
+
+    def judged(self, pairs: _Pairs) -> tuple[FloatArray, Mapping[str, FloatArray | IntArray]]:
+        accuracy, _ = SimpleTreeAccuracy(self.words).judged(pairs)
+        fitted, substitutions = self.coefficients, pairs.string_substitutions
+        value = fitted.tree_accuracy * accuracy + fitted.substitution * substitutions + fitted.constant
+        parts: dict[str, FloatArray | IntArray] = {
+            "simple_tree_accuracy": accuracy,
+            "string_substitutions": substitutions,
+        }
         # rounding alone can take a perfect text above 1
-        return np.minimum(value / self.perfect, 1.0), parts
+        return np.minimum(value / fitted.perfect, 1.0), parts
 
 
-UNDERSTANDABILITY = _Model(1.3147, -0.1039, -0.4458, 0.8689)
-QUALITY = _Model(1.0192, -0.0869, -0.3553, 0.6639)
+class UnderstandabilityAccuracy(_Regression):
+    """How easily the sentence is understood."""
 
-_MODEL_READING = (
-    "1 is the reference itself; below 0 is possible; the coefficients are of 24 judged sentences of news, so compare "
-    "systems, not data sets; trees from --trees, or the extra parse"
-)
-_MODEL_PARTS = ("simple_tree_accuracy", "string_substitutions")
+    name, adverb, coefficients = "understandability_accuracy", "easily a sentence is understood", UNDERSTANDABILITY
 
 
-@dataclass(frozen=True)
-class UnderstandabilityAccuracy(TreeAccuracy):
-    """How easily the sentence is understood, by simple tree accuracy and substitutions."""
+class QualityAccuracy(_Regression):
+    """How well the sentence is written."""
 
-    info: ClassVar[MetricInfo] = MetricInfo(
-        name="understandability_accuracy",
-        meaning="how easily a sentence is understood, by its tree accuracy and its replaced words",
-        reading=_MODEL_READING,
-        needs=frozenset({Need.REFERENCES}),
-        low=-math.inf,
-        parts=_MODEL_PARTS,
-    )
-
-    @staticmethod
-    def judged(compared: Operations, string_substitutions: IntArray) -> tuple[FloatArray, dict[str, FloatArray]]:
-        """Apply the paper's model of understanding."""
-        return UNDERSTANDABILITY.judged(compared, string_substitutions)
-
-
-@dataclass(frozen=True)
-class QualityAccuracy(TreeAccuracy):
-    """How well the sentence is written, by simple tree accuracy and substitutions."""
-
-    info: ClassVar[MetricInfo] = MetricInfo(
-        name="quality_accuracy",
-        meaning="how well a sentence is written, by its tree accuracy and its replaced words",
-        reading=_MODEL_READING,
-        needs=frozenset({Need.REFERENCES}),
-        low=-math.inf,
-        parts=_MODEL_PARTS,
-    )
-
-    @staticmethod
-    def judged(compared: Operations, string_substitutions: IntArray) -> tuple[FloatArray, dict[str, FloatArray]]:
-        """Apply the paper's model of quality."""
-        return QUALITY.judged(compared, string_substitutions)
+    name, adverb, coefficients = "quality_accuracy", "well a sentence is written", QUALITY

@@ -13,7 +13,7 @@ from celadon.meta.bootstrap import bootstrap
 from celadon.meta.correlation import Kind, correlate
 from celadon.meta.study import Study
 from celadon.meta.table import Table
-from celadon.metrics.gruen.settings import WEIGHTS
+from celadon.metrics.gruen.models import WEIGHTS
 from celadon.metrics.reading.celadon import Celadon
 from celadon.metrics.registry import load
 

@@ -15,9 +15,9 @@ import numpy as np
 
 from celadon.core import Evidence, FloatArray, Metric, MetricInfo, MetricScores, Sample, Span
 from celadon.metrics.aspects import batch_of
-from celadon.metrics.gruen.models import model_facts, model_names
-from celadon.metrics.gruen.settings import tier_of
+from celadon.metrics.gruen.models import model_facts, model_names, tier_of
 from celadon.scoring.batch import Batch, Orders
+from celadon.scoring.batch.units import least
 
 PARTS = ("splits", "doubted", "worst")
 DOUBTED, IN_ORDER = "doubted order", "in order"
@@ -58,13 +58,11 @@ class GruenCoherence(Metric):
         splits = np.bincount(found.owner, minlength=samples).astype(np.float64)
         total = np.bincount(found.owner, weights=order_losses(found), minlength=samples)
         values = 0.0 - np.divide(total, splits, out=np.zeros(samples), where=splits > 0)
-        worst = np.full(samples, np.inf)
-        np.minimum.at(worst, found.owner, found.kept)
         parts = {
             "splits": splits,
             "doubted": np.bincount(found.owner[found.kept < 0], minlength=samples).astype(np.float64),
             # a text of one sentence has no split
-            "worst": np.where(np.isinf(worst), np.nan, worst),
+            "worst": least(found.owner, found.kept, samples),
         }
         for column in (values, *parts.values()):
             column[list(found.reasons)] = np.nan

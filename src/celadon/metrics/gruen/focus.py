@@ -19,12 +19,12 @@ import numpy as np
 
 from celadon.core import Evidence, Metric, MetricInfo, MetricScores, Sample, Span, UsageError
 from celadon.metrics.aspects import batch_of
+from celadon.metrics.gruen.models import PENALTY
 from celadon.models.words.word_vectors import WordVectors
 from celadon.scoring.batch import NO_WORDS, Batch
 from celadon.text.scripts import is_in_scripts, is_wordless
 
 PARTS = ("pairs", "weak", "least", "mean")
-PENALTY = 0.1
 WEAK = "weak transition"
 """The label of a sentence that has little to do with the one before it."""
 

@@ -10,11 +10,17 @@ import numpy as np
 
 from celadon.core import FloatArray, Metric, MetricInfo, MetricScores, Sample, Span, UsageError
 from celadon.metrics.aspects import SENTENCE, WORST, SentenceEvidence, batch_of
-from celadon.metrics.gruen.models import model_facts, model_names
-from celadon.metrics.gruen.settings import ACCEPTABILITY_SHARE, OTHER_SCALE, SCALES, Scale, tier_of
-from celadon.metrics.per_text import least, means
+from celadon.metrics.gruen.models import (
+    ACCEPTABILITY_SHARE,
+    OTHER_SCALE,
+    SCALES,
+    Scale,
+    model_facts,
+    model_names,
+    tier_of,
+)
 from celadon.scoring.batch import Batch, Likelihoods
-from celadon.scoring.batch.units import Units, same_units
+from celadon.scoring.batch.units import Units, least, means, same_units
 
 PARTS = ("likelihood", "acceptability", "worst", "sentences")
 

@@ -13,8 +13,8 @@ from celadon.metrics.aspects import AspectEvidence, aspect_evidence
 from celadon.metrics.gruen.coherence import GruenCoherence
 from celadon.metrics.gruen.focus import GruenFocus
 from celadon.metrics.gruen.grammaticality import GruenGrammaticality
+from celadon.metrics.gruen.models import WEIGHTS, tier_of
 from celadon.metrics.gruen.redundancy import GruenRedundancy
-from celadon.metrics.gruen.settings import WEIGHTS, tier_of
 from celadon.scoring.batch import Batch
 
 PARTS = ("grammaticality", "redundancy", "focus", "coherence")

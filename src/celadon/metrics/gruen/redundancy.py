@@ -17,6 +17,7 @@ from typing import ClassVar
 import numpy as np
 
 from celadon.core import Evidence, FloatArray, Metric, MetricInfo, MetricScores, Sample, Span, UsageError
+from celadon.metrics.gruen.models import PENALTY
 from celadon.scoring.batch import NO_WORDS, Batch
 from celadon.text.repetition import (
     MAX_CHARACTERS,
@@ -71,7 +72,6 @@ class RedundancyThresholds:
 
 
 DEFAULTS = RedundancyThresholds()
-PENALTY = 0.1
 
 
 @dataclass(frozen=True)

@@ -11,10 +11,9 @@ import numpy as np
 from celadon.core import FloatArray, IntArray
 from celadon.metrics.gruen.redundancy import redundancies
 from celadon.metrics.meteor import function_words
-from celadon.metrics.per_text import least, means
 from celadon.metrics.reading.fluency import fluency
 from celadon.scoring.batch import Batch, Encodings
-from celadon.scoring.batch.units import same_units
+from celadon.scoring.batch.units import least, means, same_units
 from celadon.text.repetition import longest_loop, repeated_grams, sentence_words
 from celadon.text.surface_marks import hanging_opening, loose_end, unknown_marks
 

@@ -8,10 +8,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from celadon.core import FloatArray
-from celadon.metrics.per_text import least, means
 from celadon.metrics.reading.features import Features, reading_features
 from celadon.metrics.reading.weights import ASPECTS, GRAMMATICALITY, TIERS, ReadingWeights
 from celadon.scoring.batch import Batch
+from celadon.scoring.batch.units import least, means
 
 
 @dataclass(frozen=True, eq=False)

@@ -228,3 +228,29 @@ def same_units(left: Units, right: Units) -> tuple[IntArray, IntArray]:
     ours, theirs = (units.owner * apart + units.starts for units in (left, right))
     _, of_left, of_right = np.intersect1d(ours, theirs, assume_unique=True, return_indices=True)
     return of_left, of_right
+
+
+def means(owner: IntArray, values: FloatArray, samples: int) -> FloatArray:
+    """Return the mean of each text's values; NaN for a text without.
+
+    Parameters
+    ----------
+    owner
+        The text of each value.
+    values
+        The values.
+    samples
+        The number of texts.
+    """
+    count = np.bincount(owner, minlength=samples).astype(np.float64)
+    total = np.bincount(owner, weights=values, minlength=samples)
+    mean: FloatArray = np.divide(total, count, out=np.full(samples, np.nan), where=count > 0)
+    return mean
+
+
+def least(owner: IntArray, values: FloatArray, samples: int) -> FloatArray:
+    """Return the least of each text's values; NaN for a text without."""
+    lowest = np.full(samples, np.inf)
+    np.minimum.at(lowest, owner, values)
+    lowest[np.bincount(owner, minlength=samples) == 0] = np.nan
+    return lowest

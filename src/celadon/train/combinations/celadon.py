@@ -13,7 +13,6 @@ from scipy.optimize import lsq_linear, minimize
 
 from celadon.core import FloatArray, IntArray, Sample
 from celadon.meta.correlation import spearman
-from celadon.metrics.per_text import least, means
 from celadon.metrics.reading.features import (
     LIKELIHOODS,
     SENTENCE_FEATURES,
@@ -33,6 +32,7 @@ from celadon.metrics.reading.weights import (
     Standing,
 )
 from celadon.scoring.batch import Batch
+from celadon.scoring.batch.units import least, means
 from celadon.train.combinations.celadon_documents import CIRCLED, SEVERAL, Document
 
 Progress = Callable[[int, int], None]
