@@ -105,6 +105,8 @@ class Content:
 
     def spans(self, cuts: Sequence[tuple[int, int, bool]]) -> tuple[Span, ...]:
         """Return the runs in the source without the cuts, which are in order; those to keep are runs of their own."""
+        if not cuts and len(self.lines) == 1:
+            return ((self.lines[0].start, self.lines[0].end),)
         spans: list[Span] = []
         joined = False  # whether the last run may be continued
         at = 0
