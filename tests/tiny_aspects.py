@@ -8,9 +8,8 @@ from pathlib import Path
 import pytest
 
 from celadon.metrics import registry
-from celadon.metrics.gruen import settings
 from celadon.metrics.gruen.gruen import Gruen
-from celadon.metrics.gruen.models import Tier
+from celadon.metrics.gruen.models import TIERS, Tier
 from celadon.metrics.reading import weights as reading
 from celadon.metrics.reading.celadon import Celadon
 from celadon.metrics.reading.features import TEXT_FEATURES, ReadingModels
@@ -47,7 +46,7 @@ def make_weights(path: Path) -> Path:
 def name_tiny_tier(monkeypatch: pytest.MonkeyPatch, folder: Path) -> tuple[Gruen, Celadon]:
     """Make the tier ``tiny`` of both metrics, so that the command line knows it too; return the metrics."""
     encoder, model = str(make_encoder(folder / "encoder")), str(make_bigrams(folder / "lm").folder)
-    monkeypatch.setitem(settings.TIERS, "tiny", Tier(model, encoder, encoder))
+    monkeypatch.setitem(TIERS, "tiny", Tier(model, encoder, encoder))
     monkeypatch.setitem(reading.TIERS, "tiny", ReadingModels(model, encoder))
     monkeypatch.setitem(registry._OURS, "gruen", "gruen.gruen:Gruen")
     monkeypatch.setitem(registry._OURS, "celadon", "reading.celadon:Celadon")

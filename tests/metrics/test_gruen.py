@@ -9,11 +9,10 @@ import numpy as np
 import pytest
 
 from celadon.core import Metric, Sample, UsageError
-from celadon.metrics.gruen import settings
 from celadon.metrics.gruen.coherence import GruenCoherence
 from celadon.metrics.gruen.grammaticality import GruenGrammaticality
 from celadon.metrics.gruen.gruen import Gruen
-from celadon.metrics.gruen.models import OTHER_SCALE, WEIGHTS, Tier
+from celadon.metrics.gruen.models import OTHER_SCALE, TIERS, WEIGHTS, Tier
 from celadon.metrics.gruen.redundancy import GruenRedundancy
 from celadon.models.encoders.encoder import open_sentence_encoder
 from celadon.models.language.loading import open_language_model
@@ -49,8 +48,8 @@ def tier(tmp_path_factory: pytest.TempPathFactory) -> Tier:
 
 @pytest.fixture(autouse=True)
 def _named(monkeypatch: pytest.MonkeyPatch, tier: Tier) -> None:
-    monkeypatch.setitem(settings.TIERS, "tiny", tier)
-    monkeypatch.setitem(settings.TIERS, "tiny-likely", tier._replace(order=f"lm:{tier.likelihood}"))
+    monkeypatch.setitem(TIERS, "tiny", tier)
+    monkeypatch.setitem(TIERS, "tiny-likely", tier._replace(order=f"lm:{tier.likelihood}"))
 
 
 def value(metric: Metric, *sentences: str) -> float:
