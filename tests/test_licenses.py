@@ -15,7 +15,7 @@ from hatchling.builders.sdist import SdistBuilder
 from hatchling.builders.wheel import WheelBuilder
 
 from celadon.models.store import load_catalog
-from celadon.models.store.shipped import (
+from celadon.models.store.listing import (
     CODE_LICENSE,
     SOURCE_ENDINGS,
     TEXTS,

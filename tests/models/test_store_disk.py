@@ -14,7 +14,7 @@ import pytest
 
 from celadon.core import OutputError
 from celadon.io.atomic import output_errors
-from celadon.models.store.space import full_disk_told
+from celadon.models.store.places import full_disk_told
 from tests import processes
 from tests.models.store_parts import FILE, NAME, Hub, catalog, command, eventually, hub_source, run, running, weights
 

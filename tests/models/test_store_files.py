@@ -32,7 +32,7 @@ from celadon.models.store import (
     write_manifest,
 )
 from celadon.models.store.catalog import CONVERTERS
-from celadon.models.store.rebuilding import add_file
+from celadon.models.store.importing import add_file
 from tests.models.store_parts import FILE, Hub, catalog, hub_source, pin, running, tree, weights
 
 CONTENT = weights(4000)
@@ -199,20 +199,29 @@ def _changed(**change: Any) -> dict[str, Any]:
 @pytest.mark.parametrize(
     ("raw", "told"),
     [
-        ([], "not a catalog"),
-        (_changed(format="celadon-catalog/9"), "celadon-catalog/1 is expected"),
+        ([], "is not a JSON object, as a catalog must be"),
+        (_changed(format="celadon-catalog/9"), "its format is not celadon-catalog/1"),
         (_changed(downloads__raw__files={"a.py": pin(b"")}), "a.py is not a weight file"),
         (_changed(downloads__raw__files={"a.pkl": pin(b"")}), "a.pkl is not a weight file"),
         (_changed(downloads__raw__files={"../a.npy": pin(b"")}), "not a plain file name"),
         (_changed(downloads__raw__files={"/a.npy": pin(b"")}), "not a plain file name"),
-        (_changed(downloads__raw__files={FILE: {"size": 3, "sha256": "abc"}}), "no proper size and sha256"),
-        (_changed(downloads__raw__files={FILE: {"size": 3}}), "has no 'sha256'"),
-        (_changed(downloads__raw__sources=[{**hub_source(FILE), "revision": "main"}]), "not a commit of 40 digits"),
-        (_changed(downloads__raw__sources=[{**hub_source(FILE), "kind": "torrent"}]), "unknown kind 'torrent'"),
+        (
+            _changed(downloads__raw__files={FILE: {"size": 3, "sha256": "abc"}}),
+            "sha256: expected a text matching",
+        ),
+        (_changed(downloads__raw__files={FILE: {"size": 3}}), "downloads.raw.files.*.sha256: is missing"),
+        (
+            _changed(downloads__raw__sources=[{**hub_source(FILE), "revision": "main"}]),
+            "revision: expected a text matching",
+        ),
+        (
+            _changed(downloads__raw__sources=[{**hub_source(FILE), "kind": "torrent"}]),
+            "kind: invalid value 'torrent'",
+        ),
         (_changed(downloads__raw__sources=[hub_source("other.npy")]), "does not name the same files"),
         (_changed(models__tiny__download="nothing"), "no download called 'nothing'"),
         (_changed(models__tiny__convert="magic"), "nothing converts 'magic'"),
-        (_changed(models={"../tiny": {}}), "cannot be a model's name"),
+        (_changed(models={"../tiny": _changed()["models"]["tiny"]}), "cannot be a model's name"),
     ],
     ids=lambda value: value if isinstance(value, str) else "",
 )

@@ -16,8 +16,7 @@ import pytest
 from celadon.core import MissingPartError
 from celadon.models.store import folder_of, home
 from celadon.models.store.catalog import Pin, WheelSource
-from celadon.models.store.failures import SourceError
-from celadon.models.store.wheel import take_weights
+from celadon.models.store.sources import SourceError, take_weights
 from tests import processes
 from tests.models.store_parts import FILE, NAME, catalog, hub_source, pin, run, tree, weights, wheel, wheel_source
 

@@ -154,7 +154,7 @@ def test_the_catalog_takes_these_files_and_no_code() -> None:
     download = load_catalog().get(NAME).download
     assert download is not None
     assert set(download.files) == set(FILES)
-    assert not any(path.endswith((".py", ".pkl")) for source in download.sources for path in source.members.values())
+    assert not any(path.endswith((".py", ".pkl")) for source in download.sources for path in source.paths.values())
 
 
 @pytest.mark.parametrize(

@@ -20,7 +20,7 @@ import numpy as np
 
 from celadon.core import MissingExtraError
 from celadon.models.store import folder_of
-from celadon.models.store.contents import check_weight_file
+from celadon.models.store.importing import check_weight_file
 from celadon.models.store.model_files import files_digest, loading
 from celadon.parsing import TIME_LIMIT, Failure, Reason
 from celadon.text.scripts import is_in_scripts, is_wordless

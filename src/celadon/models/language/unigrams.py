@@ -20,12 +20,10 @@ import numpy.typing as npt
 from celadon.core import InputError, IntArray, MissingExtraError, UsageError
 from celadon.io.atomic import write_atomically
 from celadon.io.paragraphs import corpus_size, read_paragraphs
+from celadon.models.store.importing import add_file
 from celadon.models.store.manifest import MANIFEST, write_manifest
-from celadon.models.store.notices import Say, byte_bar, say_on_stderr
-from celadon.models.store.places import HF_PREFIX, home, unigram_path
-from celadon.models.store.rebuilding import add_file
+from celadon.models.store.places import HF_PREFIX, Say, byte_bar, home, make_folder, say_on_stderr, unigram_path
 from celadon.models.store.resolving import folder_of
-from celadon.models.store.space import make_folder
 
 if TYPE_CHECKING:
     from tokenizers import Tokenizer
@@ -158,7 +156,7 @@ def _of_folder(folder: Path) -> tuple[Tokenizer, int, int | None]:
 
 def _table_size(folder: Path, tokenizer: Tokenizer) -> int:
     """A model may have more entries than its tokenizer has tokens; a table that is there knows how many."""
-    from celadon.models.store.contents import load_array
+    from celadon.models.store.importing import load_array
 
     size = tokenizer.get_vocab_size()
     return max(size, len(load_array(folder / TABLE))) if (folder / TABLE).is_file() else size

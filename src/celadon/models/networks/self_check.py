@@ -19,7 +19,7 @@ import numpy as np
 
 from celadon.core import CeladonError, FloatArray, InputError, IntArray
 from celadon.models.store.model_files import load_json
-from celadon.models.store.notices import say_on_stderr
+from celadon.models.store.places import say_on_stderr
 
 if TYPE_CHECKING:
     from onnxruntime import InferenceSession

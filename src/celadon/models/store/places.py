@@ -1,20 +1,62 @@
-"""Where the store keeps things, and whether it may use the network.
+"""Where the store keeps things, what it says while it works, room on the disk, and locks.
 
 Below the store's home: ``models/NAME`` finished models; ``downloads/NAME`` fetched files that models are converted
-from; ``partial`` downloads to be gone on with; ``unigrams`` tables for models that live elsewhere; ``work`` what is
+from; ``partial`` downloads to be resumed; ``unigrams`` tables for models that live elsewhere; ``work`` what is
 being made; ``locks``; ``stamps`` of what was verified; ``probes`` of what this machine can do.
 """
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import os
 import re
+import shutil
 import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple, TypeAlias
 
-from celadon.core import UsageError
+from celadon.core import OutputError, UsageError
+from celadon.io.atomic import output_error
+
+Say: TypeAlias = Callable[[str], None]
+
+_PATIENCE = 2.0
+_UNITS = ("bytes", "kB", "MB", "GB", "TB")
+
+
+def say_on_stderr(message: str) -> None:
+    """Show one line."""
+    sys.stderr.write(f"celadon: {message}\n")
+    sys.stderr.flush()
+
+
+def size_text(size: float) -> str:
+    """Return a number of bytes for a person: ``93 MB``."""
+    for unit in _UNITS:
+        if size < 999.5 or unit == _UNITS[-1]:
+            break
+        size /= 1000
+    return f"{size:.1f} {unit}" if unit != "bytes" and size < 9.95 else f"{size:.0f} {unit}"
+
+
+def byte_bar(what: str, total: int | None, done: int = 0) -> Any:
+    """Return a tqdm bar that counts bytes, shown on a terminal once two seconds have passed."""
+    from tqdm import tqdm
+
+    return tqdm(
+        desc=what,
+        total=total,
+        initial=done,
+        unit="B",
+        unit_scale=True,
+        leave=False,
+        delay=_PATIENCE,
+        disable=not sys.stderr.isatty(),
+    )
+
 
 HF_PREFIX = "hf:"
 _NAME = re.compile(r"[a-z0-9][a-z0-9._-]{0,99}")
@@ -125,3 +167,93 @@ def _slug(name: str) -> str:
     full = str(folder.resolve()) if is_folder(folder) else name
     readable = re.sub(r"[^A-Za-z0-9._-]+", "--", full).strip("-.")[-80:]
     return f"{readable}-{hashlib.sha256(full.encode('utf-8', 'surrogatepass')).hexdigest()[:8]}"
+
+
+_FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
+_ADVICE = "free some space, or set CELADON_HOME to a folder on another disk"
+
+
+def make_folder(folder: Path) -> Path:
+    """Make a folder of the store."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        if error.errno in _FULL:
+            raise disk_full(0, home()) from error
+        reason = error.strerror or str(error)
+        raise OutputError(f"{folder}: cannot be made ({reason}); set CELADON_HOME to a folder of yours") from error
+    return folder
+
+
+def check_space(what: str, needed: int) -> None:
+    """Refuse to begin what the disk has no room for."""
+    free = shutil.disk_usage(make_folder(home())).free
+    if needed > free:
+        raise OutputError(f"{home()}: {what} needs {size_text(needed)} and {size_text(free)} are free; {_ADVICE}")
+
+
+def disk_full(needed: int, where: Path) -> OutputError:
+    """The failure in one line: how much is needed, and where."""
+    amount = f"{size_text(needed)} are needed there; " if needed else ""
+    return OutputError(f"{where}: no space left on the device; {amount}{_ADVICE}")
+
+
+@contextmanager
+def full_disk_told(needed: int) -> Iterator[None]:
+    """Turns an OSError of writing inside the block into an OutputError that says how much room is needed."""
+    try:
+        yield
+    except OutputError as error:
+        # a converter tells of its own file, which the user never asked for
+        if isinstance(error.__cause__, OSError) and error.__cause__.errno in _FULL:
+            raise disk_full(needed, home()) from error
+        raise
+    except OSError as error:
+        if error.errno in _FULL:
+            raise disk_full(needed, home()) from error
+        raise output_error(str(error.filename or home()), error) from error
+
+
+@contextmanager
+def locked(place: Place, say: Say) -> Iterator[Path]:
+    """Hold the lock of a place; gives its work folder, which is new and is removed at the end.
+
+    What a killed process left in the work folder is removed here: nobody else can be using it.
+    """
+    make_folder(place.lock.parent)
+    try:
+        descriptor = os.open(place.lock, os.O_CREAT | os.O_RDWR, 0o666)
+    except OSError as error:
+        raise output_error(str(place.lock), error) from error
+    try:
+        _wait(descriptor, place, say)
+        shutil.rmtree(place.work, ignore_errors=True)
+        yield make_folder(place.work)
+    finally:
+        shutil.rmtree(place.work, ignore_errors=True)
+        os.close(descriptor)
+
+
+def _wait(descriptor: int, place: Place, say: Say) -> None:
+    try:
+        import fcntl
+    except ImportError:  # a system without flock: one process at a time is then up to the user
+        return
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        say(f"another process is working on {place.name}; waiting for it")
+        fcntl.flock(descriptor, fcntl.LOCK_EX)
+
+
+def put_in_place(made: Path, place: Place) -> None:
+    """Let a finished folder take its place; the lock must be held.
+
+    A process that still reads the older files keeps them until it closes them.
+    """
+    make_folder(place.folder.parent)
+    if place.folder.exists():
+        place.folder.rename(place.work / "replaced")
+    made.rename(place.folder)
+    with suppress(OSError):
+        shutil.rmtree(place.work / "replaced")

@@ -20,9 +20,8 @@ import numpy.typing as npt
 
 from celadon.core import FloatArray, InputError, IntArray
 from celadon.io.arrow import require_pyarrow
-from celadon.models.store.contents import load_array
-from celadon.models.store.notices import byte_bar
-from celadon.models.store.places import expanded
+from celadon.models.store.importing import load_array
+from celadon.models.store.places import byte_bar, expanded
 from celadon.models.words.word_vectors import VECTORS, WordVectors
 
 TEXT_ENDINGS = (".txt", ".vec")

@@ -13,8 +13,7 @@ from typing import TypeVar
 import numpy as np
 
 from celadon.core import Components, Metric, MetricScores, unbound
-from celadon.models.store.notices import Say, say_on_stderr
-from celadon.models.store.places import home
+from celadon.models.store.places import Say, home, say_on_stderr
 from celadon.scoring.batch import Batch
 from celadon.scoring.cache.cached_rows import (
     Rows,

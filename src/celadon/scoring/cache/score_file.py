@@ -14,7 +14,7 @@ from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 from typing import NamedTuple
 
-from celadon.models.store.notices import Say
+from celadon.models.store.places import Say
 
 # "clsc", and the version of the tables
 _APPLICATION = 0x636C7363

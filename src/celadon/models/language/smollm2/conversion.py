@@ -18,7 +18,7 @@ from celadon.models.language.smollm2.layout import SMOLLM2, LlamaShape, Precisio
 from celadon.models.language.smollm2.smoothing import Smoothing, no_smoothing, read_smoothing
 from celadon.models.language.smollm2.vocabulary import BEGIN, build_tokenizer
 from celadon.models.networks.self_check import CHECK_FILE
-from celadon.models.store.notices import byte_bar
+from celadon.models.store.places import byte_bar
 
 # Measured on two cores: less leaves them idle between the layers, more leaves the caches.
 _BATCH_POSITIONS = 256
