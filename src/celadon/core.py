@@ -148,26 +148,113 @@ class MetricInfo:
 
 
 class Span(NamedTuple):
-    """A stretch of characters and what a metric made of it."""
+    """A stretch of characters and what a metric made of it; ``value`` is a number where there is one."""
 
     start: int
     end: int
     label: str
     note: str = ""
+    value: float | None = None
+
+
+UNREMARKABLE = frozenset({"match", "sentence", "in order"})
+"""Labels of spans with which nothing is wrong: they are marked where the text is shown, but not listed."""
+_IN_TEXT = frozenset({"alignment", "sentences", "tokens", "marks"})
+
+
+@dataclass(frozen=True)
+class Section:
+    """One part of the evidence; the kind decides how it is rendered.
+
+    Attributes
+    ----------
+    kind
+        ``alignment``
+            ``spans`` cover the words of the text and ``reference_spans`` those of the reference: match, substitution,
+            insertion, deletion or move. Matches and substitutions of both sides pair up in order.
+        ``sentences``
+            ``spans`` are sentences, each shaded by its ``value``, from 0 (bad) to 1 (sound).
+        ``tokens``
+            ``spans`` are tokens, each shaded by its ``value``, a surprisal in bits.
+        ``marks``
+            ``spans`` are marked in the text and, under a title, listed.
+        ``list``
+            ``spans`` are listed with their notes; one of no characters is the end of what comes before it.
+        ``passage``
+            The first span is a passage with its value, the others are marked in it. Of several, the worst are shown.
+        ``pair``
+            The first two spans are passages side by side, the others are what they share.
+        ``transition``
+            The first two spans are passages that follow each other; ``value`` of the second says how well.
+        ``table``
+            ``values`` has ``columns``, their names, and ``rows``.
+        ``tree``
+            ``values`` has the ``words`` of the reference, their ``heads`` (-1: root), the ``place`` of each word in the
+            text (-1: missing), the ``text_words``, and of each wrong one of the ``treelets`` its ``head``, the words
+            ``expected`` and ``found``, which of these ``moved``, and a ``note``.
+        any other
+            ``lines``, ``spans`` and ``values`` are listed.
+    title
+        The heading; sections of the same kind and title that follow each other share it.
+    spans
+        Offsets into the text.
+    lines
+        Plain text.
+    values
+        Named data: numbers, strings, sequences of them.
+    reference, reference_spans
+        The number of a reference, and offsets into it.
+    """
+
+    kind: str
+    title: str = ""
+    spans: tuple[Span, ...] = ()
+    lines: tuple[str, ...] = ()
+    values: Mapping[str, Any] = field(default_factory=dict)
+    reference: int | None = None
+    reference_spans: tuple[Span, ...] = ()
 
 
 @dataclass(frozen=True)
 class Evidence:
-    """Why a text got its score, in a form that a terminal or a page can show.
+    """Why a text got its score, as data that a terminal or a page can render.
 
-    ``text_spans`` are offsets into the text; ``reference_spans`` into the reference numbered ``reference``.
+    Attributes
+    ----------
+    metric
+        The metric that gives it.
+    summary
+        One line.
+    sections
+        The details.
+    aspects
+        The evidence of each aspect, for a metric that has several.
     """
 
     metric: str
     summary: str
-    text_spans: tuple[Span, ...] = ()
-    reference: int | None = None
-    reference_spans: tuple[Span, ...] = ()
+    sections: tuple[Section, ...] = ()
+    aspects: tuple[Evidence, ...] = ()
+
+    @property
+    def text_spans(self) -> tuple[Span, ...]:
+        """All spans that are marked in the text."""
+        own = [span for section in self.sections if section.kind in _IN_TEXT for span in section.spans]
+        return (*own, *(span for aspect in self.aspects for span in aspect.text_spans))
+
+    @property
+    def reference(self) -> int | None:
+        """The number of the reference that the text was compared with."""
+        return next((section.reference for section in self.sections if section.reference is not None), None)
+
+    @property
+    def reference_spans(self) -> tuple[Span, ...]:
+        """All spans that are marked in the reference."""
+        return tuple(span for section in self.sections for span in section.reference_spans)
+
+    def of_kind(self, kind: str) -> list[Section]:
+        """Return the sections of one kind."""
+        return [section for section in self.sections if section.kind == kind]
 
 
 @dataclass(frozen=True)
@@ -212,9 +299,9 @@ class Metric(ABC):
     its input; model work is asked of the batch.
     """
 
-    aligns: ClassVar[bool] = False
-    """Whether the evidence is an alignment: every word of both sides has a span labelled match, substitution,
-    insertion, deletion or move, and the matches and substitutions of both sides pair up in order."""
+    explains: ClassVar[tuple[str, ...]] = ()
+    """What the evidence is about, where reports are to show it with each text: ``("alignment",)``, ``("surprisal",)``.
+    Of several metrics about the same, a report shows the first (of alignments the last)."""
 
     @property
     @abstractmethod
@@ -438,9 +525,9 @@ class BoundMetric(Metric):
         return self.metric.info
 
     @property
-    def aligns(self) -> bool:  # type: ignore[override]
-        """Whether the evidence is an alignment."""
-        return self.metric.aligns
+    def explains(self) -> tuple[str, ...]:  # type: ignore[override]
+        """What the evidence is about."""
+        return self.metric.explains
 
     @property
     def options(self) -> dict[str, Any]:

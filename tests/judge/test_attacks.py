@@ -73,7 +73,7 @@ def test_every_response_has_the_headers(victim: Visitor, experiment: Experiment,
         ("HEAD", "/", {}),
         ("GET", "/task", {}),
         ("GET", "/static/style.css", {}),
-        ("HEAD", "/static/script.js", {}),
+        ("HEAD", "/static/judge.js", {}),
         ("GET", "/nothing", {}),
         ("HEAD", "/nothing", {}),
         ("DELETE", "/", {}),
@@ -132,7 +132,7 @@ def test_html_in_items_is_text(attacker: Visitor) -> None:
     page = attacker.client.get("/task/2").text
     assert "&lt;script&gt;alert(&#39;x&#39;)&lt;/script&gt;" in page
     assert "{{7*7}}" in page
-    assert not re.search(r"<script(?! src=\"/static/script.js\" defer>)|<img|onerror=alert\(1\)>", page)
+    assert not re.search(r"<script(?! src=\"/static/judge.js\" defer>)|<img|onerror=alert\(1\)>", page)
 
 
 def test_sql_in_fields_is_text(victim: Visitor, made: MakeExperiment) -> None:

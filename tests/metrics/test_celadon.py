@@ -111,12 +111,12 @@ def test_evidence_shows_where() -> None:
     text = f"{SENTENCES[0]} {SENTENCES[0]} He go to the <unk>."
     shown = load("celadon").evidence(Sample(text))
     assert shown is not None
-    sentences, repeated, _, _ = shown.aspects  # type: ignore[attr-defined]
+    sentences, repeated, _, _ = shown.aspects
     assert [text[span.start : span.end] for span in sentences.text_spans if span.label == "worst"] == [
         "He go to the <unk>."
     ]
     assert any(text[span.start : span.end] == "<unk>" for span in sentences.text_spans)
-    assert repeated.pairs[0].features == "ABCD"
+    assert repeated.of_kind("pair")[0].values["features"] == "ABCD"
 
 
 def test_evidence_tells_where_a_bad_sentence_is_worst() -> None:

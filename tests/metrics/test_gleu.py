@@ -14,10 +14,9 @@ import pytest
 from lxml import html as lxml_html
 
 from celadon.cli import main
-from celadon.core import CeladonError, InputError, Metric, MetricScores, Sample, UsageError
+from celadon.core import CeladonError, Evidence, InputError, Metric, MetricScores, Sample, UsageError
 from celadon.metrics import gleu_weights
 from celadon.metrics.gleu import Gleu, GleuPlus
-from celadon.metrics.gleu_evidence import GleuEvidence
 from celadon.metrics.gleu_features import repeated_share, unknown_share
 from celadon.metrics.gleu_weights import FEATURES_OF, FORMAT, GleuWeights, Term, weights_of
 from celadon.metrics.registry import load
@@ -69,6 +68,14 @@ def rules(parsers: None) -> None:
 
 def scored(metric: Metric, *texts: str) -> MetricScores:
     return metric.score(Batch([Sample(text) for text in texts]))
+
+
+def trees_of(evidence: Evidence) -> list[str]:
+    return [section.values["tree"] for section in evidence.of_kind("passage")]
+
+
+def values_of(evidence: Evidence) -> list[float | None]:
+    return [section.spans[0].value for section in evidence.of_kind("passage")]
 
 
 @pytest.mark.usefixtures("parsers")
@@ -141,8 +148,8 @@ class TestWithParsers:
         shown, plain = PAPER.evidence(Sample(texts[0])), Gleu().evidence(Sample(texts[0]))
         assert shown is not None
         assert plain is not None
-        assert shown.values == pytest.approx([whole.values[4], whole.values[2]])
-        assert (shown.text_spans, shown.trees) == (plain.text_spans, plain.trees)
+        assert values_of(shown) == pytest.approx([whole.values[4], whole.values[2]])
+        assert (shown.text_spans, trees_of(shown)) == (plain.text_spans, trees_of(plain))
         assert main(["explain", "-m", "gleu[variant=paper]", texts[0]]) == 0
         lines = capsys.readouterr().out
         assert lines.startswith(f"gleu[variant=paper]: {whole.values[0]:.4f}")
@@ -159,7 +166,7 @@ class TestWithParsers:
         chart = parser(name).parse([REAL])[0]
         shown = other.evidence(Sample(REAL))
         assert shown is not None
-        assert shown.trees == (chart.tree,)
+        assert trees_of(shown) == [chart.tree]
         changed = {each for each in features if found.parts[each][0] != pytest.approx(usual.parts[each][0])}
         # only what the chart parser says depends on its grammar
         assert changed == {"structure" if metric is Gleu else "logprob"}
@@ -192,13 +199,14 @@ class TestWithParsers:
     def test_the_evidence_has_unused_words_and_a_tree_of_every_sentence(self) -> None:
         text = f"{REAL} {SCRAMBLED}"
         shown = Gleu().evidence(Sample(text))
-        assert isinstance(shown, GleuEvidence)
-        assert [text[span.start : span.end] for span in shown.sentences] == [REAL, SCRAMBLED]
-        assert [span.label for span in shown.sentences] == ["sentence", "worst"]
+        assert shown is not None
+        sentences = [section.spans[0] for section in shown.of_kind("passage")]
+        assert [text[span.start : span.end] for span in sentences] == [REAL, SCRAMBLED]
+        assert [span.label for span in sentences] == ["sentence", "worst"]
         link = parser("link-grammar").parse([SCRAMBLED])[0]
         unused = [SCRAMBLED[slice(*link.words[at])] for at in link.unused]
         assert [text[span.start : span.end] for span in shown.text_spans] == unused
-        for tree, sentence in zip(shown.trees, (REAL, SCRAMBLED), strict=True):
+        for tree, sentence in zip(trees_of(shown), (REAL, SCRAMBLED), strict=True):
             assert "".join(next(parse_trees(tree)).words()) == sentence.replace(" ", "")
 
     def test_explaining_parses_no_sentence_twice(self) -> None:
@@ -219,7 +227,7 @@ class TestWithParsers:
             assert asked == [REAL, REAL]  # scores are never made from what was parsed before
             shown = Gleu().evidence(Sample(REAL))
             assert shown is not None
-            assert shown.values == pytest.approx(first.values.tolist())
+            assert values_of(shown) == pytest.approx(first.values.tolist())
             assert asked == [REAL, REAL]
         finally:
             share_parser("link-grammar", known)
@@ -239,8 +247,9 @@ class TestWithParsers:
         assert f"no linkage could use: {', '.join(unused)}" in shown
         assert all(f"[{word}]" in shown for word in unused)
         assert f"tree: {parser('chart').parse([REAL])[0].tree}" in shown
+        words = [*SCRAMBLED.removesuffix(".").split(), "."]
         # to this parser, which has learnt nothing, every word is a tree of its own
-        assert f"fragments: {' | '.join(SCRAMBLED.removesuffix('.').split())} | ." in shown
+        assert f"fragments: {' | '.join(f'{at} {word}' for at, word in enumerate(words, 1))}" in shown
         assert "(worst)" in shown
 
     def test_the_report_shows_words_fragments_and_trees(self) -> None:
@@ -249,11 +258,11 @@ class TestWithParsers:
         evidence = Gleu().evidence(Sample(text))
         assert evidence is not None
         rows = page.xpath('//section[@id="texts"]//tbody')
-        assert [code.text for code in rows[0].xpath(".//code")] == list(evidence.trees)
-        dotted = rows[0].xpath('.//span[@class="o"]')
+        assert [code.text for code in rows[0].xpath(".//code")] == trees_of(evidence)
+        dotted = rows[0].xpath('.//div[@class="pair"]/div//span[@class="o"]')
         assert [mark.text for mark in dotted] == [text[span.start : span.end] for span in evidence.text_spans]
         told = rows[0].text_content()
-        assert all(span.note in told for span in evidence.sentences)
+        assert all(section.spans[0].note in told for section in evidence.of_kind("passage"))
         assert "fragments: 1 Debate" in told
         assert not rows[1].xpath(".//code")
         assert len(page.xpath('//section[@id="texts"]/div[@class="legend"]')) == 1
@@ -277,19 +286,20 @@ class TestWithRules:
     def test_the_evidence_has_the_marks_with_their_messages(self, capsys: pytest.CaptureFixture[str]) -> None:
         text = f"{REAL} {FAULTY}"
         shown = GleuPlus(rules=True).evidence(Sample(text))
-        assert isinstance(shown, GleuEvidence)
-        (mark,) = shown.marks
-        assert (text[mark.start : mark.end], mark.start) == ("go", text.index("go to"))
-        assert "third-person" in mark.note
+        assert shown is not None
+        assert shown.of_kind("passage")[0].lines == ()
+        (rule,) = shown.of_kind("passage")[1].lines
+        assert rule.startswith("rule: go: ")
+        assert "third-person" in rule
         assert "1 mark of the rule checker" in shown.summary
         plain = GleuPlus().evidence(Sample(text))
         assert plain is not None
-        assert plain.marks == ()
+        assert not any("rule:" in line for section in plain.of_kind("passage") for line in section.lines)
         assert "rule" not in plain.summary
         assert main(["explain", "-m", "gleu_plus[rules=true]", text]) == 0
-        assert f"rule: go: {mark.note}" in " ".join(capsys.readouterr().out.split())
+        assert rule in " ".join(capsys.readouterr().out.split())
         page = lxml_html.fromstring(report([Sample(text)], [GleuPlus(rules=True)]))
-        assert f"rules: go ({mark.note})" in page.xpath('//section[@id="texts"]//tbody')[0].text_content()
+        assert rule in page.xpath('//section[@id="texts"]//tbody')[0].text_content()
 
     def test_the_signature_names_the_checker_only_where_it_is_asked(self) -> None:
         told = load("gleu_plus[rules=true]").signature.split("|")

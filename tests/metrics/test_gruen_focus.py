@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from celadon.core import Direction, MetricScores, Sample, UsageError
-from celadon.metrics.gruen.focus import WEAK, FocusEvidence, GruenFocus, transitions
+from celadon.metrics.gruen.focus import WEAK, GruenFocus, transitions
 from celadon.models.words.word_vectors import FORMAT
 from celadon.scoring.batch import Batch
 from tests.conftest import ROOT, missing_part
@@ -120,11 +120,13 @@ class TestByHand:
     def test_evidence_names_the_transition(self, model: str) -> None:
         text = "The ship left. It was in the harbour. It made bread. And flour."
         evidence = GruenFocus(model).evidence(Sample(text))
-        assert isinstance(evidence, FocusEvidence)
-        ((first, second, similar),) = evidence.weak
-        assert (text[slice(*first)], text[slice(*second)]) == ("It was in the harbour.", "It made bread.")
-        assert similar < evidence.threshold == 0.3
-        assert len(evidence.transitions) == 3
+        assert evidence is not None
+        (transition,) = evidence.of_kind("transition")
+        passages = [text[span.start : span.end] for span in transition.spans]
+        assert passages == ["It was in the harbour.", "It made bread."]
+        similar = transition.spans[1].value
+        assert similar is not None
+        assert similar < 0.3
         (span,) = evidence.text_spans
         assert (text[span.start : span.end], span.label) == ("It made bread.", WEAK)
         assert f"{similar:.3f}" in span.note

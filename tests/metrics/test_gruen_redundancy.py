@@ -44,7 +44,7 @@ def test_table_10(second: str, features: str) -> None:
     assert parts == {"sentences": 2, "pairs": 1} | {letter: letter in features for letter in "ABCD"}
     evidence = GruenRedundancy().evidence(Sample(text))
     assert evidence is not None
-    assert [pair.features for pair in evidence.pairs] == [features]
+    assert [pair.values["features"] for pair in evidence.of_kind("pair")] == [features]
     assert f"1 and 2 ({features})" in evidence.summary
 
 
@@ -112,12 +112,19 @@ def test_evidence_shows_what_is_shared() -> None:
     text = f"{MONKEY}\nNobody saw it.\n{TABLE_10[2][0]} {TABLE_10[3][0]}"
     evidence = GruenRedundancy().evidence(Sample(text))
     assert evidence is not None
-    assert [(pair.numbers, pair.features) for pair in evidence.pairs] == [((1, 3), "CD"), ((1, 4), "C"), ((3, 4), "C")]
-    first = evidence.pairs[0]
-    assert [text[slice(*place)] for place in first.sentences] == [MONKEY, TABLE_10[2][0]]
-    assert [[text[slice(*place)] for place in side] for side in first.shared] == [
-        [MONKEY[:-1]],
-        ["The monkey took a", "bunch of bananas on the", "desk"],
+    pairs = evidence.of_kind("pair")
+    assert [(*(span.label for span in pair.spans[:2]), pair.values["features"]) for pair in pairs] == [
+        ("1", "3", "CD"),
+        ("1", "4", "C"),
+        ("3", "4", "C"),
+    ]
+    assert [text[span.start : span.end] for span in pairs[0].spans] == [
+        MONKEY,
+        TABLE_10[2][0],
+        MONKEY[:-1],
+        "The monkey took a",
+        "bunch of bananas on the",
+        "desk",
     ]
     marked = [(text[span.start : span.end], span.note) for span in evidence.text_spans]
     assert marked == [
@@ -134,7 +141,7 @@ def test_evidence_of_many_pairs_is_bounded() -> None:
     text = " ".join([MONKEY] * 30)
     evidence = GruenRedundancy().evidence(Sample(text))
     assert evidence is not None
-    assert len(evidence.pairs) == SHOWN
+    assert len(evidence.of_kind("pair")) == SHOWN
     assert "435 of 435 pairs" in evidence.summary
     assert "and 430 more" in evidence.summary
     ends = [0]
@@ -148,7 +155,8 @@ def test_evidence_of_nothing() -> None:
         evidence = GruenRedundancy().evidence(Sample(text))
         assert evidence is not None
         assert why in evidence.summary
-        assert evidence.text_spans == evidence.pairs == ()
+        assert evidence.text_spans == ()
+        assert evidence.of_kind("pair") == []
 
 
 @pytest.mark.parametrize("share", [-0.1, 1.1, math.nan, math.inf])

@@ -7,8 +7,8 @@ from itertools import pairwise
 
 import pytest
 
-from celadon.core import Sample
-from celadon.metrics.likelihood_evidence import END, LABELS, LEVELS, LikelihoodEvidence, level
+from celadon.core import Evidence, Sample, Span
+from celadon.metrics.likelihood_evidence import END, LABELS, LEVELS, level
 from celadon.metrics.registry import load
 from celadon.scoring.batch import Batch
 from tests.tiny_models import BEGIN, Bigrams, make_bigrams, number
@@ -23,10 +23,18 @@ def bigrams(tmp_path_factory: pytest.TempPathFactory) -> Bigrams:
     return make_bigrams(tmp_path_factory.mktemp("models") / "bigrams")
 
 
-def why(spec: str, text: str = TEXT) -> LikelihoodEvidence:
+def why(spec: str, text: str = TEXT) -> Evidence:
     evidence = load(spec).evidence(Sample(text))
-    assert isinstance(evidence, LikelihoodEvidence)
+    assert evidence is not None
     return evidence
+
+
+def words_of(evidence: Evidence) -> tuple[Span, ...]:
+    return evidence.of_kind("list")[0].spans
+
+
+def sentences_of(evidence: Evidence) -> tuple[Span, ...]:
+    return evidence.of_kind("list")[1].spans
 
 
 def bits(model: Bigrams, before: str, piece: str) -> float:
@@ -47,6 +55,7 @@ def test_each_token_has_its_bits_and_its_level(bigrams: Bigrams) -> None:
     ]
     for span, value in zip(spans, expected, strict=True):
         assert float(span.note.removesuffix(" bits")) == pytest.approx(value, abs=0.051)
+        assert span.value == pytest.approx(value, abs=0.001)
         assert span.label == f"surprisal-{sum(value >= bound for bound in LEVELS)}"
 
 
@@ -59,10 +68,10 @@ def test_the_pieces_of_a_word_are_one_and_the_end_counts(bigrams: Bigrams) -> No
             here, frequency = words.get(name, (0.0, 0.0))
             words[name] = (here + bits(bigrams, before, piece), frequency + alone(bigrams, piece))
 
-    def names(evidence: LikelihoodEvidence) -> list[str]:
+    def names(evidence: Evidence) -> list[str]:
         first = TEXT.index("\n")
         ends = {True: "end The", False: "end He"}
-        return [ends[s.start <= first] if s.label == END else TEXT[s.start : s.end] for s in evidence.words]
+        return [ends[s.start <= first] if s.label == END else TEXT[s.start : s.end] for s in words_of(evidence)]
 
     by_surprisal = sorted(words, key=lambda word: -words[word][0])[:5]
     assert names(why(f"nce[model={bigrams.folder}]")) == by_surprisal
@@ -70,7 +79,7 @@ def test_the_pieces_of_a_word_are_one_and_the_end_counts(bigrams: Bigrams) -> No
     found = why(f"slor[model={bigrams.folder}]")
     assert names(found) == by_excess
     here, frequency = words[by_excess[0]]
-    assert found.words[0].note == f"{here:.1f} bits ({frequency:.1f} by frequency)"
+    assert words_of(found)[0].note == f"{here:.1f} bits ({frequency:.1f} by frequency)"
 
 
 def test_each_sentence_has_its_value(bigrams: Bigrams) -> None:
@@ -78,16 +87,16 @@ def test_each_sentence_has_its_value(bigrams: Bigrams) -> None:
         metric = load(f"{name}[model={bigrams.folder}]")
         lines = TEXT.strip().split("\n")
         expected = metric.score(Batch([Sample(line) for line in lines])).values.tolist()
-        spans = why(metric.spec).sentences
+        spans = sentences_of(why(metric.spec))
         assert [TEXT[span.start : span.end] for span in spans] == lines
         assert [float(span.note) for span in spans] == pytest.approx(expected, abs=1e-4)
         assert [span.label == "worst" for span in spans] == [value == worse(expected) for value in expected]
 
 
 def test_the_only_sentence_is_not_called_the_worst(bigrams: Bigrams) -> None:
-    assert [s.label for s in why(f"slor[model={bigrams.folder}]", "The cat sat.").sentences] == ["sentence"]
+    assert [s.label for s in sentences_of(why(f"slor[model={bigrams.folder}]", "The cat sat."))] == ["sentence"]
     document = why(f"slor[model={bigrams.folder},context=document]")
-    assert [(s.start, s.end, s.label) for s in document.sentences] == [(2, len(TEXT), "sentence")]
+    assert [(s.start, s.end, s.label) for s in sentences_of(document)] == [(2, len(TEXT), "sentence")]
 
 
 def test_levels_rise_with_the_bits() -> None:

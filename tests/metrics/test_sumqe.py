@@ -131,11 +131,12 @@ class TestBuiltin:
     def test_the_pulls_add_up_to_what_is_unusual(self) -> None:
         shown = Sumqe().evidence(Sample(SOUND))
         assert shown is not None
+        pulls = shown.sections[0].values["rows"]
         used, parts = Sumqe().estimator(), scored(Sumqe(), SOUND).parts
         wanted = np.mean([(parts[name][0] - head.bias) / (head.high - head.low) for name, head in used.heads.items()])
-        assert sum(pull.amount for pull in shown.pulls) == pytest.approx(wanted)
-        assert len(shown.pulls) == len(NAMED) + 3
-        sizes = [abs(pull.amount) for pull in shown.pulls]
+        assert sum(pull.amount for pull in pulls) == pytest.approx(wanted)
+        assert len(pulls) == len(NAMED) + 3
+        sizes = [abs(pull.amount) for pull in pulls]
         assert sizes == sorted(sizes, reverse=True)
 
     def test_explain_and_metrics_show_it(self, capsys: pytest.CaptureFixture[str]) -> None:
@@ -181,7 +182,7 @@ class TestFiles:
         assert one.values[0] == pytest.approx(1 - two.values[0])
         shown = less.evidence(Sample(REPEATED))
         assert shown is not None
-        assert {pull.feature: pull.amount for pull in shown.pulls}["bigrams"] < 0
+        assert {pull.feature: pull.amount for pull in shown.sections[0].values["rows"]}["bigrams"] < 0
 
     def test_a_feature_that_a_text_lacks_pulls_nowhere(self, tmp_path: Path) -> None:
         path = estimator(tmp_path / "made.json", order={"named": {"order": 9.0, "likeness": 9.0}})

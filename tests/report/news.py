@@ -11,8 +11,8 @@ from typing import ClassVar
 
 import numpy as np
 
-from celadon.core import Direction, Evidence, FloatArray, Metric, MetricInfo, MetricScores, Need, Sample, Span
-from celadon.report import ReportCollector
+from celadon.core import Direction, Evidence, FloatArray, Metric, MetricInfo, MetricScores, Need, Sample, Section, Span
+from celadon.report.collector import ReportCollector
 from celadon.scoring.batch import Batch
 from celadon.scoring.summary import Summarizer, Summary
 
@@ -99,7 +99,7 @@ class Ratio(Metric):
     """Share of words that align, times ``scale``."""
 
     scale: float = 1.0
-    aligns: ClassVar[bool] = True
+    explains: ClassVar[tuple[str, ...]] = ("alignment",)
     info: ClassVar[MetricInfo] = MetricInfo(
         "ratio",
         "Share of words in common with the first reference",
@@ -126,7 +126,7 @@ class Ratio(Metric):
             label = {"equal": "match", "replace": "substitution", "insert": "deletion", "delete": "insertion"}[kind]
             own[a:b] = [span._replace(label=label) for span in own[a:b]]
             other[c:d] = [span._replace(label=label) for span in other[c:d]]
-        return Evidence("ratio", "", tuple(own), 0, tuple(other))
+        return Evidence("ratio", "", (Section("alignment", "", tuple(own), reference=0, reference_spans=tuple(other)),))
 
 
 @dataclass(frozen=True)

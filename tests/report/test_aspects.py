@@ -13,12 +13,11 @@ import numpy as np
 import pytest
 from lxml import html as lxml_html
 
-from celadon.core import Metric, Sample
-from celadon.metrics.aspects import AspectEvidence, SentenceEvidence
-from celadon.metrics.gruen.focus import FocusEvidence, GruenFocus
-from celadon.metrics.gruen.redundancy import GruenRedundancy, RedundancyEvidence
-from celadon.report.aspect_html import LEVELS
-from celadon.report.aspects import HEAD
+from celadon.core import Metric, Sample, Section
+from celadon.metrics.gruen.focus import GruenFocus
+from celadon.metrics.gruen.redundancy import GruenRedundancy
+from celadon.report.evidence import SENTENCE_LEVELS
+from celadon.report.explained import HEAD
 from celadon.scoring.batch import Batch
 from tests.conftest import missing_part
 from tests.report.conftest import Opener
@@ -57,10 +56,10 @@ def page(metric: Metric) -> Any:
     return lxml_html.fromstring(report([Sample(text) for text in TEXTS], [metric]))
 
 
-def shown(metric: Metric, text: str, kind: type) -> Any:
+def shown(metric: Metric, text: str, kind: str) -> list[Section]:
     evidence = metric.evidence(Sample(text))
-    assert isinstance(evidence, AspectEvidence)
-    return next(each for each in evidence.aspects if isinstance(each, kind))
+    assert evidence is not None
+    return [section for aspect in evidence.aspects for section in aspect.of_kind(kind)]
 
 
 def lines(page: Any, position: int) -> dict[str, Any]:
@@ -72,16 +71,18 @@ def lines(page: Any, position: int) -> dict[str, Any]:
 @pytest.mark.parametrize("position", range(len(TEXTS)))
 def test_each_sentence_is_on_the_ground_of_its_value(page: Any, metric: Metric, position: int) -> None:
     text = TEXTS[position]
-    evidence = shown(metric, text, SentenceEvidence)
+    (section,) = shown(metric, text, "sentences")
     element = lines(page, position)["Text"]
     assert element.text_content() == text
     found = element.xpath("./u")
-    assert [each.text_content() for each in found] == [text[span.start : span.end] for span in evidence.sentences]
-    for each, span, value in zip(found, evidence.sentences, evidence.values, strict=True):
+    assert [each.text_content() for each in found] == [text[span.start : span.end] for span in section.spans]
+    for each, span in zip(found, section.spans, strict=True):
         assert span.note in each.get("title")
-        assert float(re.search(r"\d\.\d+", each.get("title"))[0]) == pytest.approx(value, abs=0.006)
+        assert float(re.search(r"\d\.\d+", each.get("title"))[0]) == pytest.approx(span.value, abs=0.006)
         assert each.get("title").startswith("worst sentence, ") == (span.label == "worst")
-        assert (each.get("class") or "") == ["e", "d", "c", "b", "a", ""][sum(value >= level for level in LEVELS)]
+        assert (each.get("class") or "") == ["e", "d", "c", "b", "a", ""][
+            sum(span.value >= level for level in SENTENCE_LEVELS)
+        ]
 
 
 @pytest.mark.parametrize("position", range(len(TEXTS)))
@@ -93,37 +94,38 @@ def test_each_aspect_has_its_value(page: Any, metric: Metric, position: int) -> 
 
 @pytest.mark.parametrize("position", range(len(TEXTS)))
 def test_repeated_sentences_are_side_by_side_with_what_they_share(page: Any, metric: Metric, position: int) -> None:
-    text, evidence = TEXTS[position], shown(metric, TEXTS[position], RedundancyEvidence)
+    text, pairs = TEXTS[position], shown(metric, TEXTS[position], "pair")
     beside = lines(page, position).get("Said twice")
-    if not evidence.pairs:
+    if not pairs:
         assert beside is None
         return
-    pairs = beside.xpath("./div")
-    assert len(pairs) == min(5, len(evidence.pairs))
-    for drawn, pair in zip(pairs, evidence.pairs, strict=False):
-        for side, number, (start, end), shared in zip(
-            drawn.xpath("./p"), pair.numbers, pair.sentences, pair.shared, strict=True
-        ):
-            assert side.text_content() == f"{number} {text[start:end]}"
-            assert [each.text for each in side.xpath("./em")] == [text[a:b] for a, b in shared]
-    left = len(evidence.pairs) - 5
-    assert beside.xpath("string(./i)") == (f"and {left} more pairs" if left > 1 else "")
+    divisions = beside.xpath("./div")
+    assert len(divisions) == min(5, len(pairs))
+    for drawn, pair in zip(divisions, pairs, strict=False):
+        passages, shared = pair.spans[:2], pair.spans[2:]
+        for side, passage in zip(drawn.xpath("./p"), passages, strict=True):
+            start, end = passage.start, passage.end
+            assert side.text_content() == f"{passage.label} {text[start:end]}"
+            inside = [text[span.start : span.end] for span in shared if start <= span.start < end]
+            assert [each.text for each in side.xpath("./em")] == inside
+    left = len(pairs) - 5
+    assert beside.xpath("string(./i)") == (f"and {left} more" if left > 0 else "")
 
 
 def test_ten_pairs_are_not_all_shown(page: Any, metric: Metric) -> None:
-    assert len(shown(metric, TWICE, RedundancyEvidence).pairs) == 10
+    assert len(shown(metric, TWICE, "pair")) == 10
     assert lines(page, TEXTS.index(TWICE))["Said twice"].xpath("count(./div)") == 5
 
 
 @pytest.mark.parametrize("position", range(len(TEXTS)))
 def test_weak_transitions_are_named_the_weakest_first(page: Any, metric: Metric, position: int) -> None:
-    text, evidence = TEXTS[position], shown(metric, TEXTS[position], FocusEvidence)
-    weak = sorted(each for each in evidence.transitions if each.similarity < evidence.threshold)
+    text = TEXTS[position]
+    weak = [section.spans[1].value for section in shown(metric, text, "transition")]
     beside = lines(page, position).get("Weak transitions")
     assert (beside is None) == (not weak)
     if beside is not None:
         values = [float(value) for value in re.findall(r"^(-?\d\.\d{3}) between ", beside.text_content(), re.MULTILINE)]
-        assert values == sorted(round(each.similarity, 3) for each in weak)[:5]
+        assert values == sorted(round(value, 3) for value in weak)[:5]
         for name in beside.xpath("./bdi"):
             assert name.text.strip("…") in text
 
@@ -133,15 +135,16 @@ def test_the_focus_of_real_vectors_shows_a_change_of_topic() -> None:
     page = lxml_html.fromstring(report([Sample(APART)], [metric]))
     evidence = metric.evidence(Sample(APART))
     assert evidence is not None
-    assert 0 < len(evidence.weak) < len(evidence.transitions)
-    assert lines(page, 0)["Weak transitions"].text_content().count(" between ") == len(evidence.weak)
+    weak = evidence.of_kind("transition")
+    assert 0 < len(weak) < 3
+    assert lines(page, 0)["Weak transitions"].text_content().count(" between ") == len(weak)
 
 
 @pytest.mark.parametrize("position", range(len(TEXTS)))
 def test_sentences_out_of_place_are_named(page: Any, metric: Metric, position: int) -> None:
     text = TEXTS[position]
     evidence = metric.evidence(Sample(text))
-    assert isinstance(evidence, AspectEvidence)
+    assert evidence is not None
     spans = evidence.aspects[-1].text_spans
     doubted = [f"{text[span.start : span.end]} {span.note}" for span in spans if span.label == "doubted order"]
     beside = lines(page, position).get("Out of place")

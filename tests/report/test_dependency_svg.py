@@ -7,10 +7,9 @@ from xml.etree import ElementTree
 from hypothesis import given, settings
 
 from celadon import Sample, Tree, load, score
-from celadon.core import MetricScores
-from celadon.metrics.tree_evidence import TreeEvidence
-from celadon.report import ReportCollector
-from celadon.report.dependency_svg import WRONG, _levels, dependency_svg
+from celadon.core import MetricScores, Section
+from celadon.report.collector import ReportCollector
+from celadon.report.html import WRONG, arc_levels, tree_svg
 from tests.text.test_treelets import trees
 
 SVG = "{http://www.w3.org/2000/svg}"
@@ -18,14 +17,15 @@ REFERENCE = "There was no cost estimate for the second phase"
 TREE = Tree(tuple(REFERENCE.split()), (4, 4, 4, 4, -1, 4, 8, 8, 5))
 
 
-def evidence_of(text: str, reference: str = REFERENCE, tree: Tree = TREE) -> TreeEvidence:
+def evidence_of(text: str, reference: str = REFERENCE, tree: Tree = TREE) -> Section:
     evidence = load("generation_tree_accuracy").evidence(Sample(text, (reference,), trees=(tree,)))
-    assert isinstance(evidence, TreeEvidence)
-    return evidence
+    assert evidence is not None
+    (tree_section,) = evidence.of_kind("tree")
+    return tree_section
 
 
-def drawn(evidence: TreeEvidence) -> ElementTree.Element:
-    return ElementTree.fromstring(dependency_svg(evidence))
+def drawn(evidence: Section) -> ElementTree.Element:
+    return ElementTree.fromstring(tree_svg(evidence))
 
 
 def words(root: ElementTree.Element) -> list[ElementTree.Element]:
@@ -37,7 +37,7 @@ def dashed(root: ElementTree.Element) -> int:
 
 
 def test_a_perfect_text_has_nothing_in_red() -> None:
-    svg = dependency_svg(evidence_of(REFERENCE))
+    svg = tree_svg(evidence_of(REFERENCE))
     assert WRONG not in svg
     assert [word.text for word in words(ElementTree.fromstring(svg))] == [*REFERENCE.split()] * 2
 
@@ -56,14 +56,14 @@ def test_markup_and_odd_characters_stay_words() -> None:
     reference = " ".join(tree.words)
     metric = load("simple_tree_accuracy[words=whitespace]")
     evidence = metric.evidence(Sample('<b> "x" <script>', (reference,), trees=(tree,)))
-    assert isinstance(evidence, TreeEvidence)
-    assert "<script>" in [word.text for word in words(drawn(evidence))]
+    assert evidence is not None
+    assert "<script>" in [word.text for word in words(drawn(evidence.of_kind("tree")[0]))]
 
 
 @settings(max_examples=60)
 @given(trees(most=12))
 def test_arcs_pass_over_those_beneath_them(heads: list[int]) -> None:
-    levels = _levels(heads)
+    levels = arc_levels(heads)
     assert len(levels) == len(heads) - 1
     for one, level in levels.items():
         for other, beneath in levels.items():
@@ -80,7 +80,7 @@ def test_the_report_draws_the_best_and_the_worst() -> None:
     collector.add(scores.samples, columns)
     page = collector.html(scores.summary(), title="Trees", inputs=["x"])
     for text in texts:
-        assert dependency_svg(evidence_of(text)) in page
+        assert tree_svg(evidence_of(text)) in page
     assert "<h3>Trees</h3>" in page
 
 

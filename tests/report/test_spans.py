@@ -10,11 +10,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from lxml import html as lxml_html
 
-from celadon.core import Evidence, Metric, Sample, Span
-from celadon.report.alignment import HEAD, alignment
-from celadon.report.escape import clean, css_string, cut_at, escape, short
+from celadon.core import Evidence, Metric, Sample, Section, Span
+from celadon.report.escape import clean, css_string, cut_at, escape
+from celadon.report.explained import ALIGNED, alignment
+from celadon.report.html import marked, merged, short
 from celadon.report.keep import Kept
-from celadon.report.spans import marked, merged
 from tests.report.news import Ratio
 
 ANY = st.text(st.characters(codec=None, exclude_categories=()))
@@ -100,13 +100,13 @@ class Fixed(Metric):
 
     def evidence(self, sample: Sample) -> Evidence | None:
         spans = tuple(Span(place, place + 1, label) for place, label in enumerate(self.labels))
-        return Evidence(self.labels[0], "", spans, 0) if spans else None
+        return Evidence(self.labels[0], "", (Section("alignment", "", spans, reference=0),)) if spans else None
 
 
 class FixedAlignment(Fixed):
     """Gives the alignment it is told to."""
 
-    aligns = True
+    explains = ("alignment",)
 
 
 def test_the_last_metric_that_aligns_gives_the_alignment() -> None:
@@ -125,11 +125,11 @@ def test_string_accuracy_aligns_where_no_metric_does() -> None:
 
 
 def test_of_long_texts_the_beginnings_are_aligned() -> None:
-    long = "word " * HEAD
+    long = "word " * ALIGNED
     found = alignment(kept("a " + long, "b " + long), [])
     assert found is not None
     assert [span.label for span in found.text_spans[:2]] == ["substitution", "match"]
-    assert found.text_spans[-1].end <= HEAD
+    assert found.text_spans[-1].end <= ALIGNED
 
 
 @pytest.mark.parametrize("lone", [kept("a b"), kept("", "a b")])

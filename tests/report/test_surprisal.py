@@ -10,10 +10,10 @@ from typing import Any
 import pytest
 from lxml import html as lxml_html
 
-from celadon.core import Metric, Sample
-from celadon.metrics.likelihood_evidence import LABELS, LikelihoodEvidence
+from celadon.core import Evidence, Metric, Sample
+from celadon.metrics.likelihood_evidence import LABELS
 from celadon.metrics.registry import load
-from celadon.report.surprisal import HEAD
+from celadon.report.explained import HEAD
 from tests.report.conftest import Opener
 from tests.report.news import Ratio, collected, report
 from tests.report.test_browser import CONTRAST
@@ -51,7 +51,7 @@ def lines(row: Any) -> dict[str, Any]:
     return {name.text: name.getnext() for name in names}
 
 
-def check_tokens(element: Any, evidence: LikelihoodEvidence, text: str) -> None:
+def check_tokens(element: Any, evidence: Evidence, text: str) -> None:
     tokens = element.xpath("./u")
     assert [token.text for token in tokens] == [text[span.start : span.end] for span in evidence.text_spans]
     assert [token.get("title") for token in tokens] == [span.note for span in evidence.text_spans]
@@ -68,12 +68,14 @@ def test_without_references_the_text_itself_is_shaded(slor: Metric) -> None:
         shown = lines(row_of(page, position))
         check_tokens(shown["Text"], evidence, sample.text)
         assert "Surprisal" not in shown
-        for span in evidence.words:
+        words, sentences = (section.spans for section in evidence.of_kind("list"))
+        for span in words:
             assert span.note in shown["Least expected"].text_content()
-        assert ("Worst sentence" in shown) == (len(evidence.sentences) > 1)
-        for span in evidence.sentences:
+        assert ("Values of sentences" in shown) == (len(sentences) > 1)
+        for span in sentences:
             if span.label == "worst":
-                assert shown["Worst sentence"].text_content() == f"{sample.text[span.start : span.end]} {span.note}"
+                worst = f"{sample.text[span.start : span.end]} {span.note} (worst)"
+                assert shown["Values of sentences"].text_content() == worst
 
 
 def test_with_references_the_surprisal_has_a_line_of_its_own(slor: Metric) -> None:

@@ -198,7 +198,7 @@ def test_every_response_has_the_headers_and_tells_nothing_of_the_machinery(light
         ("GET", "/metrics", {}),
         ("GET", "/openapi.json", {}),
         ("GET", "/docs", {}),
-        ("GET", "/static/page.css", {}),
+        ("GET", "/static/style.css", {}),
         ("GET", "/static/..%2fpage.py", {}),
         ("DELETE", "/v1/score", {}),
         ("POST", "/v1/score", {"content": b"x"}),
@@ -237,7 +237,10 @@ def test_an_explanation_has_the_spans_that_the_metric_shows(modelled: Running) -
         shown = answer["evidence"][spec]
         assert shown["summary"] == evidence.summary
         assert [tuple(span.values()) for span in shown["text_spans"]] == list(map(tuple, evidence.text_spans))
-    assert [span["label"] for span in answer["evidence"]["slor"]["sentences"]].count("worst") == 1
+        assert [section["kind"] for section in shown["sections"]] == [section.kind for section in evidence.sections]
+    sentences = answer["evidence"]["slor"]["sections"][-1]
+    assert sentences["title"] == "Values of sentences"
+    assert [span["label"] for span in sentences["spans"]].count("worst") == 1
 
 
 def test_scores_are_kept_and_found_again(start: Callable[..., Running], tmp_path: Path) -> None:

@@ -87,7 +87,7 @@ def _check_report(arguments: argparse.Namespace, inputs: tuple[str, ...]) -> Non
 
 def _write(path: str, found: Comparison) -> None:
     from celadon.io import atomic_write_text
-    from celadon.report.compare_page import compare_page
+    from celadon.report.compare import compare_page
 
     atomic_write_text(path, compare_page(found, title="Which reads better?"))
 

@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
-from celadon.core import Evidence, IntArray, Sample, Span
+from celadon.core import Evidence, IntArray, Sample, Section, Span
 from celadon.models.encoders.token_encoder import Float32Array
 from celadon.scoring.batch import Batch
 
@@ -38,12 +38,15 @@ def matched_tokens(metric: Bertscore, sample: Sample, counts: Counts | None) -> 
         return None
     cosines = text.vectors @ reference.vectors.T
     ours, theirs = (PlacedTokens(one, states.encoder.places(one)) for one in states.texts_of(pair))
-    return Evidence(
-        metric.spec,
-        f"precision {precision:.3f}, recall {recall:.3f}, F {f:.3f}, before any rescaling",
-        text_spans=token_spans(ours, theirs, _nearest(cosines)),
+    marks = Section(
+        "marks",
+        "Nearest in the reference",
+        spans=token_spans(ours, theirs, _nearest(cosines)),
         reference=pair.reference,
         reference_spans=token_spans(theirs, ours, _nearest(cosines.T)),
+    )
+    return Evidence(
+        metric.spec, f"precision {precision:.3f}, recall {recall:.3f}, F {f:.3f}, before any rescaling", (marks,)
     )
 
 

@@ -16,8 +16,8 @@ from typing import ClassVar
 
 import numpy as np
 
-from celadon.core import Metric, MetricInfo, MetricScores, Sample
-from celadon.metrics.gleu_evidence import GleuEvidence, explain
+from celadon.core import Evidence, Metric, MetricInfo, MetricScores, Sample
+from celadon.metrics.gleu_evidence import explain
 from celadon.metrics.gleu_features import (
     DICTIONARY,
     ENCODER,
@@ -64,6 +64,7 @@ class ParserMetric(Metric):
     grammar: str = field(default="", kw_only=True)
 
     general: ClassVar[MetricInfo]
+    explains: ClassVar[tuple[str, ...]] = ("parses",)
 
     def __post_init__(self) -> None:
         self.used_weights()
@@ -99,10 +100,10 @@ class ParserMetric(Metric):
         parts |= {f"from_{name}": means(found.owner, column, samples) for name, column in added.items()}
         return MetricScores(self.spec, means(found.owner, values, samples), parts, found.reasons)
 
-    def evidence(self, sample: Sample) -> GleuEvidence | None:
+    def evidence(self, sample: Sample) -> Evidence | None:
         return self.evidences(Batch([sample]))[0]
 
-    def evidences(self, batch: Batch) -> list[GleuEvidence | None]:
+    def evidences(self, batch: Batch) -> list[Evidence | None]:
         """Show why, for many texts at once."""
         found = self.features(batch, recent=True)
         return explain(self.spec, batch, found, self.used_weights(), chart_name(self.grammar))

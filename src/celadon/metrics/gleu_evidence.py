@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from itertools import groupby
 
 import numpy as np
 
-from celadon.core import Evidence, FloatArray, Span
+from celadon.core import Evidence, Section, Span
 from celadon.metrics.aspects import SENTENCE, WORST
 from celadon.metrics.gleu_features import SentenceFeatures
 from celadon.metrics.gleu_weights import GleuWeights
@@ -23,50 +22,37 @@ UNUSED = "unused"
 """The label of a word that no linkage could use."""
 
 
-@dataclass(frozen=True)
-class GleuEvidence(Evidence):
-    """What the parsers made of each sentence: ``text_spans`` are words that no linkage could use.
-
-    Attributes
-    ----------
-    sentences
-        Each with its value, and what counts most for or against it, as the note; the worst has its own label.
-    values
-        The values as numbers.
-    fragments
-        Of each sentence that falls into several trees, the runs of words of each tree; else nothing.
-    trees
-        The chart parser's tree of each sentence, in brackets.
-    marks
-        What the rule checker marks, where it was asked: the label is the rule, the note its message. They may overlap.
-    """
-
-    sentences: tuple[Span, ...] = ()
-    values: tuple[float, ...] = ()
-    fragments: tuple[tuple[Span, ...], ...] = ()
-    trees: tuple[str, ...] = ()
-    marks: tuple[Span, ...] = ()
-
-
 def explain(
     metric: str, batch: Batch, found: SentenceFeatures, weights: GleuWeights, chart: str = CHART
-) -> list[GleuEvidence | None]:
-    """Show why, for each text of a batch; None for one without a score."""
+) -> list[Evidence | None]:
+    """Show why, for each text of a batch; None for one without a score.
+
+    Words that no linkage could use are marked in the text. Each sentence is a passage with its value and what counts
+    most for or against it; where it falls into several trees, the runs of words of each tree; what the rule checker
+    marks, where it was asked; the chart parser's tree in brackets.
+    """
     added = weights.contributions(weights.normalised(found.columns))
     values = weights.scores(added)
-    notes = [
-        _note(float(value), {name: column[at] for name, column in added.items()}) for at, value in enumerate(values)
-    ]
     asked = (chart, DEPENDENCY, LINK, *((RULES,) if "rules" in weights.terms else ()))
     views = [batch.parses(name, recent=True) for name in asked]
     parsed = np.flatnonzero(~np.isin(views[0].owner, list(found.reasons)))
-    shown: list[GleuEvidence | None] = []
-    for row in range(len(batch)):
+    evidence: list[Evidence | None] = []
+    for row, sample in enumerate(batch.samples):
         places = np.flatnonzero(found.owner == row)
-        spans = [Span(int(found.starts[at]), int(found.ends[at]), SENTENCE, notes[at]) for at in places]
+        worst = int(places[np.argmin(values[places])]) if len(places) > 1 else -1
+        sentences = [
+            Span(
+                int(found.starts[at]),
+                int(found.ends[at]),
+                WORST if at == worst else SENTENCE,
+                _note(float(values[at]), {name: column[at] for name, column in added.items()}),
+                float(values[at]),
+            )
+            for at in places
+        ]
         parses = [[view.results[at] for at in parsed[places]] for view in views]
-        shown.append(_evidence(metric, spans, values[places], *parses) if spans else None)
-    return shown
+        evidence.append(_evidence(metric, sample.text, sentences, *parses) if sentences else None)
+    return evidence
 
 
 def _note(value: float, added: dict[str, float]) -> str:
@@ -76,38 +62,40 @@ def _note(value: float, added: dict[str, float]) -> str:
 
 def _evidence(
     metric: str,
+    text: str,
     sentences: list[Span],
-    values: FloatArray,
     charts: list[ChartParse],
     dependencies: list[DependencyParse],
     links: list[LinkParse],
     checks: Sequence[RuleCheck] = (),
-) -> GleuEvidence:
-    if len(sentences) > 1:
-        worst = int(np.argmin(values))
-        sentences[worst] = sentences[worst]._replace(label=WORST)
-    unused = [word for span, link in zip(sentences, links, strict=True) for word in _unused(link, span.start)]
-    fragments = tuple(_fragments(each, span.start) for span, each in zip(sentences, dependencies, strict=True))
-    told = [_counted(len(sentences), "sentence"), f"{_counted(len(unused), 'word')} that no linkage could use"]
-    if broken := sum(len(each) > 0 for each in fragments):
-        told.append(f"{_counted(broken, 'sentence')} in several trees")
-    marks = [
-        mark._replace(start=span.start + mark.start, end=span.start + mark.end)
-        for span, check in zip(sentences, checks, strict=False)
-        for mark in check.matches
-    ]
+) -> Evidence:
+    def written(span: Span) -> str:
+        return " ".join(text[span.start : span.end].split())
+
+    passages: list[Section] = []
+    unused: list[Span] = []
+    broken = marks = 0
+    for at, sentence in enumerate(sentences):
+        words = tuple(_unused(links[at], sentence.start))
+        fragments = _fragments(dependencies[at], sentence.start)
+        matches = [
+            mark._replace(start=sentence.start + mark.start, end=sentence.start + mark.end)
+            for mark in (checks[at].matches if checks else ())
+        ]
+        lines = [f"no linkage could use: {', '.join(map(written, words))}"] if words else []
+        if fragments:
+            lines.append(f"fragments: {' | '.join(f'{run.label} {written(run)}' for run in fragments)}")
+        lines += [f"rule: {written(mark)}: {' '.join(mark.note.split())}" for mark in matches]
+        passages.append(Section("passage", "Parsers", (sentence, *words), tuple(lines), {"tree": charts[at].tree}))
+        unused += words
+        broken += len(fragments) > 0
+        marks += len(matches)
+    summary = [_counted(len(sentences), "sentence"), f"{_counted(len(unused), 'word')} that no linkage could use"]
+    if broken:
+        summary.append(f"{_counted(broken, 'sentence')} in several trees")
     if checks:
-        told.append(_counted(len(marks), "mark") + " of the rule checker")
-    return GleuEvidence(
-        metric,
-        "; ".join(told),
-        tuple(unused),
-        sentences=tuple(sentences),
-        values=tuple(values.tolist()),
-        fragments=fragments,
-        trees=tuple(each.tree for each in charts),
-        marks=tuple(marks),
-    )
+        summary.append(_counted(marks, "mark") + " of the rule checker")
+    return Evidence(metric, "; ".join(summary), (Section("marks", spans=tuple(unused)), *passages))
 
 
 def _counted(number: int, what: str) -> str:
@@ -132,7 +120,7 @@ def _fragments(parse: DependencyParse, start: int) -> tuple[Span, ...]:
     spans = []
     for number, run in groupby(range(len(of_word)), key=of_word.__getitem__):
         words = list(run)
-        spans.append(Span(start + parse.words[words[0]][0], start + parse.words[words[-1]][1], f"fragment {number}"))
+        spans.append(Span(start + parse.words[words[0]][0], start + parse.words[words[-1]][1], str(number)))
     return tuple(spans)
 
 

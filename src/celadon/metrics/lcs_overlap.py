@@ -7,7 +7,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from celadon.core import Evidence, IntArray, Metric, MetricInfo, MetricScores, Need, Sample
+from celadon.core import Evidence, IntArray, Metric, MetricInfo, MetricScores, Need, Sample, Section
 from celadon.metrics.references import F_PARTS, READING, TOO_LONG, best_reference, f_scores, matched_spans
 from celadon.scoring.batch import Batch, Words
 from celadon.text.alignment import Ragged, too_long
@@ -52,15 +52,16 @@ class RougeL(Metric):
         text = located_words(sample.text, NORMALISATION)
         number = int(words.pair_reference[pair])
         in_text = sorted(common_positions(other, one)[1].tolist())
-        return Evidence(
-            metric=self.spec,
-            summary=f"{len(in_text)} words in common, in order: {' '.join(text[at].form for at in in_text)}",
-            text_spans=matched_spans(text, set(in_text)),
+        summary = f"{len(in_text)} words in common, in order: {' '.join(text[at].form for at in in_text)}"
+        marks = Section(
+            "marks",
+            spans=matched_spans(text, set(in_text)),
             reference=number,
             reference_spans=matched_spans(
                 located_words(sample.references[number], NORMALISATION), set(common_positions(one, other)[1].tolist())
             ),
         )
+        return Evidence(self.spec, summary, (marks,))
 
 
 @dataclass(frozen=True)

@@ -38,7 +38,7 @@ from celadon.core import (
     option_text,
 )
 from celadon.io.weight_files import MorcelaWeights, read_morcela
-from celadon.metrics.likelihood_evidence import LikelihoodEvidence, explain
+from celadon.metrics.likelihood_evidence import explain
 from celadon.scoring.batch import CONTEXTS, Batch, Likelihoods
 from celadon.scoring.batch.units import least, means
 
@@ -50,6 +50,7 @@ _READ = "compare texts of one language and model; each sentence counts alike"
 class Likelihood(Metric):
     """A metric whose value of a sentence is made from the log-probabilities of its tokens."""
 
+    explains: ClassVar[tuple[str, ...]] = ("surprisal",)
     needs_unigrams: ClassVar[bool] = False
     variant: str = ""
 
@@ -95,7 +96,7 @@ class Likelihood(Metric):
     def evidence(self, sample: Sample) -> Evidence | None:
         return self.evidences(Batch([sample]))[0]
 
-    def evidences(self, batch: Batch) -> list[LikelihoodEvidence | None]:
+    def evidences(self, batch: Batch) -> list[Evidence | None]:
         """Show why, for all samples of a batch at once; None for a sample without a score."""
         read = batch.token_scores(self.model, self.context, self.variant, recent=True)
         values = self._checked(read)

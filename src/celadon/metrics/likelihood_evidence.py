@@ -8,12 +8,11 @@ from __future__ import annotations
 import math
 from bisect import bisect_right
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from celadon.core import Direction, Evidence, FloatArray, Span
+from celadon.core import Direction, Evidence, FloatArray, Section, Span
 from celadon.models.language.language_model import TokenScores
 from celadon.scoring.batch import Batch, Likelihoods
 from celadon.text.words import located_words
@@ -32,22 +31,6 @@ END = "end"
 _NATS = math.log(2.0)
 
 
-@dataclass(frozen=True)
-class LikelihoodEvidence(Evidence):
-    """Surprisal: ``text_spans`` are the tokens, labelled by level, each with its bits as the note.
-
-    Attributes
-    ----------
-    words
-        The words, and ends of sentences, that count most against the text, worst first, each with its bits as the note.
-    sentences
-        What the model read at a time, labelled ``sentence`` or, of several the worst, ``worst``; the value is the note.
-    """
-
-    words: tuple[Span, ...] = ()
-    sentences: tuple[Span, ...] = ()
-
-
 class _Bits(NamedTuple):
     """A stretch of text, its surprisal here and by the frequency of its tokens alone (NaN where that is not known)."""
 
@@ -57,29 +40,30 @@ class _Bits(NamedTuple):
     alone: float
 
 
-def explain(metric: Likelihood, batch: Batch, read: Likelihoods, values: FloatArray) -> list[LikelihoodEvidence | None]:
-    """Show why for each sample of a batch; None for a sample without a score."""
-    found: list[LikelihoodEvidence | None] = []
+def explain(metric: Likelihood, batch: Batch, read: Likelihoods, values: FloatArray) -> list[Evidence | None]:
+    """Show why for each sample of a batch; None for a sample without a score.
+
+    The tokens are shaded by their bits. Listed are the words, and ends of sentences, that count most against the text,
+    worst first, and what the model read at a time, with its value.
+    """
+    evidence: list[Evidence | None] = []
     for row, sample in enumerate(batch.samples):
-        units = np.flatnonzero(read.owner == row)
-        if not len(units):
-            found.append(None)
+        units = np.flatnonzero(read.owner == row).tolist()
+        if not units:
+            evidence.append(None)
             continue
         tokens = [bits for scores in read.of(row) for bits in _tokens(sample.text, scores)]
         visible = [bits for bits in tokens if bits.end > bits.start]
-        spans = tuple(Span(b.start, b.end, LABELS[level(b.here)], f"{b.here:.1f} bits") for b in visible)
+        spans = tuple(Span(b.start, b.end, LABELS[level(b.here)], f"{b.here:.1f} bits", b.here) for b in visible)
         words = _worst_words(sample.text, tokens, by_frequency=metric.needs_unigrams)
-        sentences = _sentences(read, values, units.tolist(), lower=metric.info.direction is Direction.LOWER)
-        summary = _summary(metric, read, units.tolist())
-        found.append(LikelihoodEvidence(metric.spec, summary, spans, words=words, sentences=sentences))
-    return found
-
-
-def in_words(text: str, span: Span) -> str:
-    """Return how one of the least expected words is written: the word itself, or whose end it is."""
-    if span.label != END:
-        return text[span.start : span.end]
-    return f"the end after {text[: span.start].rsplit(maxsplit=1)[-1]}"
+        sentences = _sentences(read, values, units, lower=metric.info.direction is Direction.LOWER)
+        sections = (
+            Section("tokens", "Surprisal", spans),
+            Section("list", "Least expected", words),
+            Section("list", "Values of sentences", sentences),
+        )
+        evidence.append(Evidence(metric.spec, _summary(metric, read, units), sections))
+    return evidence
 
 
 def level(bits: float) -> int:
@@ -137,7 +121,13 @@ def _sentences(read: Likelihoods, values: FloatArray, units: list[int], *, lower
     of_text = values[units]
     worst = units[int(np.argmax(of_text) if lower else np.argmin(of_text))] if len(units) > 1 else None
     return tuple(
-        Span(int(read.starts[u]), int(read.ends[u]), "worst" if u == worst else "sentence", f"{values[u]:.4f}")
+        Span(
+            int(read.starts[u]),
+            int(read.ends[u]),
+            "worst" if u == worst else "sentence",
+            f"{values[u]:.4f}",
+            float(values[u]),
+        )
         for u in units
     )
 

@@ -30,7 +30,18 @@ from typing import Any, ClassVar, NamedTuple, TypeAlias
 
 import numpy as np
 
-from celadon.core import Evidence, Metric, MetricInfo, MetricScores, MissingExtraError, Need, Sample, Span, UsageError
+from celadon.core import (
+    Evidence,
+    Metric,
+    MetricInfo,
+    MetricScores,
+    MissingExtraError,
+    Need,
+    Sample,
+    Section,
+    Span,
+    UsageError,
+)
 from celadon.metrics.references import NO_REFERENCE, NO_WORDS
 from celadon.models.words.wordnet import load_wordnet, synsets, wordnet_version
 from celadon.scoring.batch import Batch
@@ -175,14 +186,17 @@ class Meteor(Metric):
             return None
         score, number, reference_words, alignment = max(found, key=lambda one: one[0].value)
         notes = [MODULES[match.module] for match in alignment.matches]
-        return Evidence(
-            metric=self.spec,
-            summary=f"{score.matches} words matched in {score.chunks} chunks: precision {score.precision:.3f}, "
-            f"recall {score.recall:.3f}, penalty {score.penalty:.3f}",
-            text_spans=_spans(text, [match.text for match in alignment.matches], notes, "insertion"),
+        summary = (
+            f"{score.matches} words matched in {score.chunks} chunks: precision {score.precision:.3f}, "
+            f"recall {score.recall:.3f}, penalty {score.penalty:.3f}"
+        )
+        marks = Section(
+            "marks",
+            spans=_spans(text, [match.text for match in alignment.matches], notes, "insertion"),
             reference=number,
             reference_spans=_spans(reference_words, [m.reference for m in alignment.matches], notes, "deletion"),
         )
+        return Evidence(self.spec, summary, (marks,))
 
     def pair(self, text: Sequence[str], reference: Sequence[str]) -> PairScore:
         """Score the words of one text against those of one reference."""

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from celadon.core import Evidence, IntArray, Sample
+from celadon.core import Evidence, IntArray, Sample, Section
 from celadon.metrics.bertscore_evidence import PlacedTokens, token_spans
 from celadon.metrics.idf import Counts
 from celadon.metrics.token_metric import TokenWeights
@@ -49,12 +49,13 @@ def moved_tokens(metric: Moverscore, sample: Sample, counts: Counts | None) -> E
     for at, (token, target) in enumerate(zip(text.kept.tolist(), goes, strict=True)):
         targets[token] = int(other.kept[target]), f"{float(costs[at, target]):.2f} away"
     placed = [PlacedTokens(one, states.encoder.places(one)) for one in (sample.text, reference)]
-    return Evidence(
-        metric.spec,
-        f"moving the tokens costs {metric.distance(text.bag, [other.bag]):.3f}",
-        text_spans=token_spans(placed[0], placed[1], targets),
+    marks = Section(
+        "marks",
+        "Nearest in the reference",
+        spans=token_spans(placed[0], placed[1], targets),
         reference=sample.references.index(reference),
     )
+    return Evidence(metric.spec, f"moving the tokens costs {metric.distance(text.bag, [other.bag]):.3f}", (marks,))
 
 
 def _side(metric: Moverscore, states: TokenStates, text: str, counts: Counts | None, *, own: bool) -> _Side:

@@ -11,7 +11,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from celadon.core import Evidence, IntArray, Metric, MetricInfo, MetricScores, Need, Sample
+from celadon.core import Evidence, IntArray, Metric, MetricInfo, MetricScores, Need, Sample, Section
 from celadon.metrics.references import F_PARTS, READING, f_measure, f_scores, matched_spans, null_reasons, ratio
 from celadon.scoring.batch import Batch
 from celadon.text.ngrams import Grams, expand, make_grams, overlap
@@ -39,13 +39,14 @@ class _NgramOverlap(Metric):
         chosen = max(range(len(references)), key=lambda number: _shared(text, references[number], self.n).total())
         shared = _shared(text, references[chosen], self.n)
         listed = ", ".join(" ".join(gram) + (f" (x{count})" if count > 1 else "") for gram, count in shared.items())
-        return Evidence(
-            metric=self.spec,
-            summary=f"{shared.total()} shared {self.n}-gram{'s' if shared.total() != 1 else ''}: {listed or 'none'}",
-            text_spans=matched_spans(text, _covered(text, shared, self.n)),
+        summary = f"{shared.total()} shared {self.n}-gram{'s' if shared.total() != 1 else ''}: {listed or 'none'}"
+        marks = Section(
+            "marks",
+            spans=matched_spans(text, _covered(text, shared, self.n)),
             reference=chosen,
             reference_spans=matched_spans(references[chosen], _covered(references[chosen], shared, self.n)),
         )
+        return Evidence(self.spec, summary, (marks,))
 
 
 def _grams(found: list[Word], n: int) -> list[tuple[str, ...]]:

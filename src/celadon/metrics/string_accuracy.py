@@ -13,7 +13,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from celadon.core import Evidence, IntArray, Metric, MetricInfo, MetricScores, Need, Sample, Span
+from celadon.core import Evidence, IntArray, Metric, MetricInfo, MetricScores, Need, Sample, Section, Span
 from celadon.metrics.references import TOO_LONG, Best, best_reference, null_reasons
 from celadon.scoring.batch import Batch, Words
 from celadon.text.alignment import Alignment, Ragged, align, too_long
@@ -61,7 +61,7 @@ class _StringAccuracy(Metric):
     """
 
     words: str = "surface"
-    aligns: ClassVar[bool] = True
+    explains: ClassVar[tuple[str, ...]] = ("alignment",)
     moves: ClassVar[bool] = False
     """Whether a word deleted here and inserted there is one move."""
 
@@ -101,7 +101,8 @@ class _StringAccuracy(Metric):
         text_spans, reference_spans = _spans(text, reference, alignment.of(pair).tolist(), moved=self.moves)
         counts = ", ".join(f"{name} {int(column[pair])}" for name, column in operations.items())
         summary = f"{counts}; reference words {int(reference_words[pair])}"
-        return Evidence(self.spec, summary, text_spans, number, reference_spans)
+        alignment_of_words = Section("alignment", spans=text_spans, reference=number, reference_spans=reference_spans)
+        return Evidence(self.spec, summary, (alignment_of_words,))
 
 
 def _spans(

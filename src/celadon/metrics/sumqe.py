@@ -17,7 +17,7 @@ from typing import NamedTuple
 import msgspec
 import numpy as np
 
-from celadon.core import Evidence, FloatArray, InputError, Metric, MetricInfo, MetricScores, Sample
+from celadon.core import Evidence, FloatArray, InputError, Metric, MetricInfo, MetricScores, Sample, Section
 from celadon.io.weight_files import STATISTICS, Head, QualityModel, read_quality
 from celadon.metrics.aspects import batch_of
 from celadon.metrics.gruen.models import model_facts, model_names
@@ -48,13 +48,6 @@ class Pull(NamedTuple):
     amount: float
     value: float
     usual: float
-
-
-@dataclass(frozen=True)
-class QualityEvidence(Evidence):
-    """What pulled the value up or down, the strongest first."""
-
-    pulls: tuple[Pull, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -103,7 +96,7 @@ class Sumqe(Metric):
             column[list(seen.reasons)] = np.nan
         return MetricScores(self.spec, value_of(used, parts), parts, seen.reasons)
 
-    def evidence(self, sample: Sample) -> QualityEvidence | None:
+    def evidence(self, sample: Sample) -> Evidence | None:
         used = self.estimator()
         seen = self._features(batch_of(sample.text), used)
         if seen.reasons:
@@ -122,7 +115,8 @@ class Sumqe(Metric):
             )
         ]
         found.sort(key=lambda pull: -abs(pull.amount))
-        return QualityEvidence(self.spec, _told(found), pulls=tuple(found))
+        table = Section("table", "Pulls", values={"columns": Pull._fields, "rows": tuple(found)})
+        return Evidence(self.spec, _told(found), (table,))
 
     def models(self) -> tuple[str, ...]:
         used = self.estimator()

@@ -17,6 +17,7 @@ import numpy as np
 
 from celadon.core import (
     BoundMetric,
+    Evidence,
     FloatArray,
     IntArray,
     Metric,
@@ -30,7 +31,7 @@ from celadon.core import (
 )
 from celadon.metrics.references import TOO_LONG, Best, best_reference, null_reasons
 from celadon.metrics.string_accuracy import aligned, operations_of
-from celadon.metrics.tree_evidence import TreeEvidence, explain
+from celadon.metrics.tree_evidence import explain
 from celadon.parsing.loading import DEPENDENCY, parser
 from celadon.scoring.batch import Batch
 from celadon.text.alignment import Ragged
@@ -110,6 +111,8 @@ class TreeAccuracy(OfTrees):
 
     words: str = "surface"
 
+    explains: ClassVar[tuple[str, ...]] = ("tree",)
+
     def __post_init__(self) -> None:
         splitter(self.words)
 
@@ -136,7 +139,7 @@ class TreeAccuracy(OfTrees):
             reasons.setdefault(row, TOO_LONG)
         return MetricScores(self.spec, best.take(values), {name: best.take(parts[name]) for name in parts}, reasons)
 
-    def evidence(self, sample: Sample) -> TreeEvidence | None:
+    def evidence(self, sample: Sample) -> Evidence | None:
         batch = Batch([sample])
         pairs, _, parts, best = self._best(batch)
         pair = int(best.pair[0])

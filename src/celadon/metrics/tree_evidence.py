@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
 
-from celadon.core import Evidence, Sample, Span
+from celadon.core import Evidence, Sample, Section, Span
 from celadon.text.treelets import Compared
 from celadon.text.words import located_words
 
@@ -41,31 +40,6 @@ class WrongTreelet(NamedTuple):
     note: str
 
 
-@dataclass(frozen=True)
-class TreeEvidence(Evidence):
-    """Treelets: ``text_spans`` are the words that no treelet has, ``reference_spans`` those missing or moved.
-
-    Attributes
-    ----------
-    words
-        The words of the reference.
-    heads
-        The number of each word's head; -1 for a root.
-    place
-        The number of each word in the text; -1 where the text lacks it.
-    text_words
-        The words of the text.
-    treelets
-        The treelets that went wrong.
-    """
-
-    words: tuple[str, ...] = ()
-    heads: tuple[int, ...] = ()
-    place: tuple[int, ...] = ()
-    text_words: tuple[str, ...] = ()
-    treelets: tuple[WrongTreelet, ...] = ()
-
-
 def explain(
     metric: str,
     told: Mapping[str, float],
@@ -75,8 +49,8 @@ def explain(
     heads: Sequence[int],
     compared: Compared,
     pair: int,
-) -> TreeEvidence:
-    """Show why one pair has its value.
+) -> Evidence:
+    """Show why one pair has its value: the tree of the reference, the treelets that went wrong, new and lost words.
 
     Parameters
     ----------
@@ -111,22 +85,37 @@ def explain(
     moved = {word for treelet in wrong for word in treelet.moved}
     paired = set(place)
     parts = ", ".join(f"{name.replace('_', ' ')} {value:.4g}" for name, value in told.items())
-    return TreeEvidence(
-        metric,
-        f"{parts}; {len(wrong)} of {len(every)} treelets went wrong",
-        tuple(Span(w.start, w.end, "insertion") for at, w in enumerate(text) if at not in paired),
-        reference,
-        tuple(
-            Span(w.start, w.end, "deletion" if place[at] < 0 else "move")
-            for at, w in enumerate(words)
-            if place[at] < 0 or at in moved
-        ),
-        words=tuple(word.form for word in words),
-        heads=tuple(heads),
-        place=place,
-        text_words=tuple(word.form for word in text),
-        treelets=wrong,
+    new = [word for at, word in enumerate(text) if at not in paired]
+    lost_or_moved = tuple(
+        Span(word.start, word.end, "deletion" if place[at] < 0 else "move")
+        for at, word in enumerate(words)
+        if place[at] < 0 or at in moved
     )
+    marks = Section(
+        "marks",
+        spans=tuple(Span(word.start, word.end, "insertion") for word in new),
+        reference=reference,
+        reference_spans=lost_or_moved,
+    )
+    forms = tuple(word.form for word in words)
+    lines = [line for treelet in wrong for line in _lines(treelet, forms)]
+    if new:
+        lines.append(f"in no treelet: {' '.join(word.form for word in new)}")
+    values = {
+        "words": forms,
+        "heads": tuple(heads),
+        "place": place,
+        "text_words": tuple(word.form for word in text),
+        "treelets": tuple(treelet._asdict() for treelet in wrong),
+    }
+    summary = f"{parts}; {len(wrong)} of {len(every)} treelets went wrong"
+    return Evidence(metric, summary, (marks, Section("tree", "Tree", lines=tuple(lines), values=values)))
+
+
+def _lines(treelet: WrongTreelet, words: Sequence[str]) -> tuple[str, str, str]:
+    head = "several roots" if treelet.head == ROOTS else words[treelet.head]
+    expected, found = (" ".join(words[at] for at in side) for side in (treelet.expected, treelet.found))
+    return f"{head}: {treelet.note}", f"  reference  {expected}", f"  text       {found}"
 
 
 def _mended(compared: Compared, pair: int, *, moves: bool) -> dict[int, dict[str, int]]:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from celadon.core import Evidence, Sample, Span
+from celadon.core import Evidence, Sample, Section, Span
 from celadon.scoring.batch import Batch
 from celadon.text.layout import shortened
 
@@ -37,9 +37,10 @@ def nearest_sentences(metric: Vecsim, sample: Sample) -> Evidence | None:
         label = "match" if cosine > _SAME else "other"
         note = f"{shortened(sample.references[best][start:end])}, {cosine:.2f}"
         spans.append(Span(int(found.places.starts[at]), int(found.places.ends[at]), label, note))
-    return Evidence(
-        metric.spec,
-        f"the cosine of text and reference is {float(values[best]):.3f}",
-        text_spans=tuple(spans),
+    marks = Section(
+        "marks",
+        "Nearest in the reference",
+        spans=tuple(spans),
         reference=best,
     )
+    return Evidence(metric.spec, f"the cosine of text and reference is {float(values[best]):.3f}", (marks,))

@@ -1,5 +1,1 @@
-"""The report: one self-contained HTML file made from a stream of scores."""
-
-from celadon.report.collector import ReportCollector
-
-__all__ = ["ReportCollector"]
+"""Reports: self-contained HTML pages, and evidence for pages and terminals."""

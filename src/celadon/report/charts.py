@@ -1,16 +1,21 @@
-"""Small charts as inline SVG. Places are in per cent, so that a chart fills its cell and its strokes stay thin."""
+"""The charts of a report, as data. Places are in per cent, so that a chart fills its cell and its strokes stay thin."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any, ClassVar
 
-from celadon.meta.poisson import Interval
-from celadon.report.escape import escape
-from celadon.scoring.summary import Bins
+from celadon.core import Metric, MetricInfo, MetricScores, Sample
+from celadon.report.columns import Column, occupied
+from celadon.report.explained import has_aspects
+from celadon.scoring.batch import Batch
+from celadon.scoring.summary import Bins, Summarizer, SummaryRow
 
+SYSTEMS_DRAWN = 60
 _MARGIN = 0.08
+_DECIMALS = 3
 
 
 @dataclass(frozen=True)
@@ -53,40 +58,6 @@ def _step(length: float) -> float:
     return next(power * part for part in (0.2, 0.5, 1.0, 2.0) if length / (power * part) <= 5)
 
 
-def whisker(axis: Axis, mean: float | None, interval: Interval | None, label: str) -> str:
-    """Draw a mean as a dot and its interval as a line."""
-    marks = [f'<line class="grid" x1="{x}%" x2="{x}%" y1="0" y2="100%"/>' for x in map(axis.place, axis.ticks)]
-    if interval is not None:
-        low, high = axis.place(interval.low), axis.place(interval.high)
-        marks.append(f'<line class="whisker" x1="{low}%" x2="{high}%" y1="50%" y2="50%"/>')
-    if mean is not None:
-        marks.append(f'<circle class="dot" cx="{axis.place(mean)}%" cy="50%" r="4.5"/>')
-    return f'<svg class="whiskers" role="img" aria-label="{escape(label)}">{"".join(marks)}</svg>'
-
-
-def beam(axis: Axis, mean: float | None, interval: Interval | None, label: str) -> str:
-    """Draw a mean as a bar that begins at zero, and its interval as a line across the bar's end."""
-    marks = [f'<line class="grid" x1="{x}%" x2="{x}%" y1="0" y2="100%"/>' for x in map(axis.place, axis.ticks)]
-    zero = axis.place(0.0)
-    if mean is not None:
-        end = axis.place(mean)
-        wide = round(abs(end - zero), 2)
-        marks.append(f'<rect class="beam" x="{min(end, zero)}%" width="{wide}%" y="30%" height="40%"/>')
-    marks.append(f'<line class="zero" x1="{zero}%" x2="{zero}%" y1="0" y2="100%"/>')
-    if interval is not None:
-        low, high = axis.place(interval.low), axis.place(interval.high)
-        marks.append(f'<line class="across" x1="{low}%" x2="{high}%" y1="50%" y2="50%"/>')
-    return f'<svg class="whiskers" role="img" aria-label="{escape(label)}">{"".join(marks)}</svg>'
-
-
-def scale(axis: Axis) -> str:
-    """Draw the numbers of an axis; a chart says them itself, so readers of the screen are spared them."""
-    labels = []
-    for tick in axis.ticks:
-        labels.append(f'<text x="{axis.place(tick)}%" y="12">{axis.label(tick)}</text>')
-    return f'<svg class="scale" aria-hidden="true">{"".join(labels)}</svg>'
-
-
 def rebinned(histograms: Sequence[Bins]) -> list[Bins]:
     """Give histograms the widest one's bins, so that bars of the same height are the same share of texts."""
     widest = max(histograms, key=lambda histogram: histogram.edges[1] - histogram.edges[0], default=None)
@@ -111,8 +82,8 @@ def shares(histogram: Bins) -> list[float]:
     return [count / total for count in histogram.counts]
 
 
-def bars(axis: Axis, histogram: Bins, tallest: float, mean: float | None, label: str) -> str:
-    """Draw a histogram whose height is shared: ``tallest`` is the share that fills it."""
+def bars(axis: Axis, histogram: Bins, tallest: float) -> str:
+    """Return the path of a histogram whose height is shared: ``tallest`` is the share that fills it."""
     path = []
     for place, share in enumerate(shares(histogram)):
         if share:
@@ -120,11 +91,102 @@ def bars(axis: Axis, histogram: Bins, tallest: float, mean: float | None, label:
             gap = 0.12 * (right - left)
             height = max(100 * share / tallest, 0.6)
             path.append(f"M{left + gap / 2:.2f} 100v-{height:.2f}h{right - left - gap:.2f}v{height:.2f}z")
-    line = ""
-    if mean is not None:
-        x = axis.place(mean)
-        line = f'<line class="mean" x1="{x}" x2="{x}" y1="0" y2="100"/>'
-    return (
-        f'<svg class="bars" role="img" aria-label="{escape(label)}" viewBox="0 0 100 100" preserveAspectRatio="none">'
-        f'<path d="{"".join(path)}"/>{line}</svg>'
-    )
+    return "".join(path)
+
+
+def card(column: Column) -> dict[str, Any]:
+    """Lay the systems side by side under a metric."""
+    rows = column.rows[:SYSTEMS_DRAWN]
+    reach = [x for row in rows for x in (row.mean, *(row.mean_interval or ())) if x is not None]
+    shared = axis(reach, smallest=4 * 10.0**-column.decimals)
+    return {"column": column, "rows": rows, "axis": shared, "corpus": any(row.corpus is not None for row in rows)}
+
+
+def distribution(column: Column) -> dict[str, Any]:
+    """Draw a metric's histogram per system, as small multiples with shared axes."""
+    rows = column.rows[:SYSTEMS_DRAWN]
+    histograms = rebinned([row.histogram for row in rows])
+    edges = [edge for histogram in histograms for edge in occupied(histogram)]
+    shared = axis(edges, smallest=4 * 10.0**-column.decimals, tight=True)
+    tallest = max((share for histogram in histograms for share in shares(histogram)), default=0.0) or 1.0
+    figures = [
+        (row, bars(shared, histogram, tallest), _reach(column, histogram))
+        for row, histogram in zip(rows, histograms, strict=True)
+    ]
+    return {"column": column, "axis": shared, "figures": figures}
+
+
+def _reach(column: Column, histogram: Bins) -> str:
+    """Say in words between which edges the values lie."""
+    edges = occupied(histogram)
+    return f"values between {column.number(edges[0])} and {column.number(edges[1])}" if edges else "no values"
+
+
+@dataclass(frozen=True)
+class _Aspect(Metric):
+    """Stands for an aspect of a metric whose scores are there already, so that they can be summed up."""
+
+    of: str
+    name: str
+    info: ClassVar[MetricInfo] = MetricInfo("aspect", "an aspect of a metric", "as the metric's own")
+
+    @property
+    def spec(self) -> str:
+        return f"{self.of}.{self.name}"
+
+    def score(self, batch: Batch) -> MetricScores:
+        raise NotImplementedError("an aspect is scored by its metric")
+
+
+class AspectMeans:
+    """Sums up the aspects of each system over a stream, in constant memory.
+
+    They are drawn as bars, and not as the spokes of a radar: lengths from one common zero can be compared between
+    systems, they can carry an interval, and aspects that are penalties have a place left of the zero.
+
+    Parameters
+    ----------
+    metrics
+        The metrics of the stream; those made of aspects are taken.
+    seed
+        Of the bootstrap.
+    """
+
+    def __init__(self, metrics: Sequence[Metric], seed: int) -> None:
+        self._metrics = [metric for metric in metrics if has_aspects(metric)]
+        aspects = [_Aspect(metric.spec, name) for metric in self._metrics for name in metric.info.parts]
+        self._summarizer = Summarizer(aspects, seed=seed)
+
+    def add(self, samples: Sequence[Sample], scores: Mapping[str, MetricScores]) -> None:
+        """Take the scores of the next samples of the stream."""
+        if self._metrics:
+            parts = {
+                f"{metric.spec}.{name}": MetricScores(f"{metric.spec}.{name}", scores[metric.spec].parts[name])
+                for metric in self._metrics
+                for name in metric.info.parts
+            }
+            self._summarizer.add(samples, parts)
+
+    def drawn(self) -> list[dict[str, Any]]:
+        """Return for each metric the aspects of its systems, and the axis they share."""
+        rows = self._summarizer.summary().rows if self._metrics else ()
+        return [
+            _aspects(metric, [row for row in rows if row.metric.startswith(f"{metric.spec}.")])
+            for metric in self._metrics
+            if rows
+        ]
+
+
+def _aspects(metric: Metric, rows: Sequence[SummaryRow]) -> dict[str, Any]:
+    systems = list(dict.fromkeys(row.system for row in rows))
+    drawn = [row for row in rows if row.system in systems[:SYSTEMS_DRAWN]]
+    reach = [x for row in drawn for x in (row.mean, *(row.mean_interval or ())) if x is not None]
+    by_system: dict[str | None, list[tuple[str, SummaryRow]]] = {}
+    for row in drawn:
+        by_system.setdefault(row.system, []).append((row.metric.removeprefix(f"{metric.spec}."), row))
+    return {
+        "column": Column(metric.spec, metric.info, _DECIMALS, ()),
+        "axis": axis([0.0, 1.0, *reach], smallest=1.0, tight=True),
+        "systems": by_system,
+        "undrawn": len(systems) - len(by_system),
+    }

@@ -3,20 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from functools import cache
+from functools import cache, partial
 
 import numpy as np
 
-from celadon.core import Direction, Metric, MetricScores, Sample
-from celadon.report import page, sections
-from celadon.report import texts as lower
-from celadon.report.aspect_charts import AspectMeans
-from celadon.report.aspects import aspects, explained
-from celadon.report.columns import columns
+from celadon.core import Direction, Metric, MetricScores, Need, Sample
+from celadon.report import charts, page
+from celadon.report.columns import Column, columns, system_name
+from celadon.report.explained import aspects_of, evidence_of, explaining
+from celadon.report.html import markup, render
 from celadon.report.keep import Kept, Lowest, Reservoir
-from celadon.report.parsed import parsed_texts
-from celadon.report.surprisal import surprisals
-from celadon.report.tree_drawings import tree_drawings
+from celadon.report.texts import SCALES, TextView
 from celadon.scoring.summary import DEFAULT_SEED, Summary
 
 _SECTIONS = {
@@ -53,8 +50,9 @@ class ReportCollector:
         self._reservoir = Reservoir(texts, seed)
         self._best = [Lowest(extremes) for _ in self.metrics]
         self._worst = [Lowest(extremes) for _ in self.metrics]
-        self._explained = explained(self.metrics)
-        self._aspects = AspectMeans(self.metrics, seed=seed)
+        self._explained = aspects_of(self.metrics)
+        self._keeps_source = any(Need.SOURCE in metric.info.needs for metric in explaining(self.metrics).values())
+        self._aspects = charts.AspectMeans(self.metrics, seed=seed)
 
     def add(self, samples: Sequence[Sample], scores: Mapping[str, MetricScores]) -> None:
         """Take the scores of the next samples of the stream.
@@ -93,8 +91,9 @@ class ReportCollector:
                 references=sample.references,
                 values=tuple(float(result.values[row]) for result in results),
                 reasons=tuple(result.reasons.get(row, "") for result in results),
-                aspects=self._explained.values(scores, row),
+                aspects=tuple(aspect.value(scores, row) for aspect in self._explained),
                 trees=sample.trees,
+                source=sample.source if self._keeps_source else None,
             )
 
         return keep
@@ -122,34 +121,57 @@ class ReportCollector:
         named = any(system is not None for system in summary.systems)
         ends = [self._ends(place) for place in range(len(self.metrics))]
         extreme = [kept for end in ends for texts in end for kept in texts]
-        seen = [*self._reservoir.drawn(self.texts), *extreme]
-        explaining = (
-            surprisals(seen, self.metrics),
-            aspects(seen, self.metrics),
-            parsed_texts(seen, self.metrics),
-            tree_drawings(extreme, self.metrics),
-        )
-        view = lower.TextView(self.metrics, shown, named, *explaining)
-        bars = self._aspects.section(alone=not named)
-        upper = (
-            sections.header(title, inputs, summary, shown, rows=self._position, rejected=rejected)
-            + page.navigation({place: name for place, name in _SECTIONS.items() if bars or place != "aspects"})
-            + "<main>"
-            + sections.systems(shown, alone=not named)
-            + bars
-            + sections.distributions(shown, alone=not named)
-        )
-        labels = lower.label_rules(view.labels())
+        evidence = evidence_of(self._reservoir.drawn(self.texts), extreme, self.metrics)
+        view = TextView(self.metrics, shown, self._explained, evidence)
+        aspects = self._aspects.drawn()
+        css = page.text_style(["Text", *(["System"] if named else []), *(column.spec for column in shown)])
+        facts = [
+            ("Texts scored", f"{self._position:,}"),
+            ("Systems", f"{sum(system is not None for system in summary.systems):,}"),
+            ("Metrics", f"{len(shown):,}"),
+            ("Null scores", f"{sum(row.nulls for row in summary.rows):,}"),
+            ("Rows rejected", f"{rejected:,}"),
+        ]
+        data = {
+            "columns": shown,
+            "named": named,
+            "system": partial(system_name, alone=not named),
+            "systems": summary.systems,
+            "extremes": [
+                _range(column, place, *end) for place, (column, end) in enumerate(zip(shown, ends, strict=True))
+            ],
+            "extremes_legend": view.legend(extreme),
+            "scales": SCALES,
+            "view": view,
+        }
+        upper = {
+            "inputs": inputs,
+            "summary": summary,
+            "facts": facts,
+            "places": {place: name for place, name in _SECTIONS.items() if aspects or place != "aspects"},
+            "cards": [charts.card(column) for column in shown],
+            "undrawn_systems": max((len(column.rows) for column in shown), default=0) - charts.SYSTEMS_DRAWN,
+            "drawn": charts.SYSTEMS_DRAWN,
+            "aspects": aspects,
+            "distributions": [charts.distribution(column) for column in shown],
+        }
 
-        def render(limit: int, count: int) -> str:
+        def rendered(limit: int, count: int) -> str:
             drawn = self._reservoir.drawn(count)
-            best_and_worst = lower.Extremes(view, {kept.position for kept in drawn}, limit).section(ends)
-            table = lower.texts(view, drawn, self._position, summary.systems, limit)
-            body = f"{upper}{best_and_worst}{table}</main>"
-            return page.document(title, body, style=page.text_style(len(view.labels()), labels))
+            listed = {kept.position for kept in drawn}
+            texts = render(
+                "texts.html", drawn=drawn, listed=listed, limit=limit, many=self._many(len(drawn)),
+                texts_legend=view.legend(drawn), **data
+            )  # fmt: skip
+            return page.document("report.html", title=title, css=css, texts=markup(texts), **{**data, **upper})
 
         most = int(page.BYTES * max(1.0, self.texts / 1000))
-        return page.fitted(render, min(self.texts, self._position), most)
+        return page.fitted(rendered, min(self.texts, self._position), most)
+
+    def _many(self, drawn: int) -> str:
+        if drawn < self._position:
+            return f"{drawn:,} of {self._position:,} texts, drawn at random"
+        return f"All {drawn:,} texts" if drawn != 1 else "The one text"
 
     def _ends(self, place: int) -> tuple[list[Kept], list[Kept]]:
         """The best and worst texts of a metric; where texts are few, no text is in both lists."""
@@ -158,3 +180,12 @@ class ReportCollector:
         best = best[:half]
         first = {kept.position for kept in best}
         return best, [kept for kept in worst if kept.position not in first]
+
+
+def _range(
+    column: Column, place: int, best: Sequence[Kept], worst: Sequence[Kept]
+) -> tuple[Column, str, list[tuple[str, Sequence[Kept]]]]:
+    """The best and worst texts of a metric, and their values in words."""
+    lists = [(name, texts) for name, texts in (("Best", best), ("Worst", worst)) if texts]
+    values = [column.number(texts[0].values[place]) for _, texts in lists]
+    return column, ("no scores", "{} for every text", "best {}, worst {}")[len(values)].format(*values), lists

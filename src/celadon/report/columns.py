@@ -3,17 +3,13 @@
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 from celadon.core import Direction, Metric, MetricInfo
 from celadon.meta.poisson import Interval
-from celadon.report.escape import escape, short
+from celadon.report.html import NAME_LIMIT, NULL, short
 from celadon.scoring.summary import Bins, Summary, SummaryRow
-
-NULL = "–"
-NAME_LIMIT = 120
 
 
 @dataclass(frozen=True)
@@ -40,20 +36,6 @@ class Column:
     def interval(self, interval: Interval | None) -> str:
         """Write an interval."""
         return NULL if interval is None else f"{self.number(interval.low)} to {self.number(interval.high)}"
-
-    @property
-    def heading(self) -> str:
-        """The name with an arrow that is also said in words."""
-        arrow = "↑" if self.higher else "↓"
-        return (
-            f'{breakable(self.spec)} <span class="arrow" title="{escape(self.info.direction)}">'
-            f'<span aria-hidden="true">{arrow}</span><span class="vh">({escape(self.info.direction)})</span></span>'
-        )
-
-
-def breakable(spec: str) -> str:
-    """Write a metric's name so that a narrow cell breaks it between its words."""
-    return re.sub(r"([_\[,=])", r"\1<wbr>", short(spec, NAME_LIMIT))
 
 
 def columns(metrics: Sequence[Metric], summary: Summary) -> list[Column]:

@@ -20,7 +20,7 @@ class Kept:
     """One text with what the report shows of it; ``values`` and ``reasons`` are in the order of the metrics.
 
     ``aspects`` are those of the metric that explains the texts aspect by aspect, where there is one; ``trees`` came
-    with the references.
+    with the references; ``source`` is kept where an explanation needs it.
     """
 
     position: int
@@ -32,6 +32,7 @@ class Kept:
     reasons: tuple[str, ...]
     aspects: tuple[float, ...] = ()
     trees: tuple[Tree | str, ...] = ()
+    source: str | None = None
 
 
 def _mix(numbers: npt.NDArray[np.uint64]) -> npt.NDArray[np.uint64]:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from base64 import b64encode
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Sequence
 from hashlib import sha256
-from importlib.resources import files
+from typing import Any
 
-from celadon.report.escape import short
+from celadon.report.escape import css_string
+from celadon.report.html import NAME_LIMIT, asset, render, style
 
 # The widest measure of the page in the style sheet; a table that needs more is always shown as cards.
 _PAGE_REM = 72.0
@@ -45,39 +47,29 @@ def _attempts(texts: int) -> Iterator[tuple[int, int]]:
         yield _LIMITS[-1], texts
 
 
-def document(title: str, body: str, *, style: str) -> str:
-    """Wrap the sections into a file that needs nothing else and may load nothing else."""
-    script = asset("script.js")
+def document(template: str, *, title: str, css: str, **data: Any) -> str:
+    """Fill a template that extends the self-contained document."""
+    script = asset("report.js")
     policy = (
-        f"default-src 'none'; style-src '{_hash(style)}'; script-src '{_hash(script)}'; img-src data:; "
+        f"default-src 'none'; style-src '{_hash(css)}'; script-src '{_hash(script)}'; img-src data:; "
         "base-uri 'none'; form-action 'none'"
     )
-    return (
-        '<!DOCTYPE html>\n<html lang="en"><head><meta charset="utf-8">'
-        f'<meta http-equiv="Content-Security-Policy" content="{policy}">'
-        '<meta name="viewport" content="width=device-width, initial-scale=1">'
-        '<meta name="color-scheme" content="light dark"><meta name="generator" content="celadon">'
-        f'<title>{short(title, 300)}</title><link rel="icon" href="data:,"><style>{style}</style></head>\n'
-        f"<body>{body}<script>{script}</script></body></html>\n"
+    return render(template, title=title, style=css, script=script, policy=policy, **data)
+
+
+def text_style(labels: Sequence[str]) -> str:
+    """Return the style sheet; where the table of texts turns into cards depends on how many columns it has.
+
+    A card has no header row above it, so its values are named once for all cards.
+    """
+    width = 12 + 6.5 * len(labels)
+    names = [css_string(re.sub(r"([_\[,=])", "\\1\u200b", label[:NAME_LIMIT])) for label in labels]
+    rules = "".join(
+        f".texts tbody tr:first-child>:nth-child({place})::before{{content:{name}}}"
+        for place, name in enumerate(names[1:], start=2)
     )
-
-
-def navigation(places: Mapping[str, str]) -> str:
-    """Link to the sections, from their ids to their names."""
-    links = "".join(f'<li><a href="#{place}">{name}</a></li>' for place, name in places.items())
-    return f'<nav aria-label="Sections"><ul>{links}</ul></nav>'
-
-
-def text_style(columns: int, labels: str) -> str:
-    """Return the style sheet; where the table of texts turns into cards depends on how many columns it has."""
-    width = 12 + 6.5 * columns
     media = f"(max-width: {width}rem)" if width < _PAGE_REM else "all"
-    return f"{asset('style.css')}@media {media} {{\n{asset('cards.css')}{labels}\n}}\n"
-
-
-def asset(name: str) -> str:
-    """Return a style sheet or script that comes with the package."""
-    return files("celadon.report").joinpath(name).read_text(encoding="utf-8")
+    return f"{style('colors', 'report')}@media {media} {{\n{style('cards')}{rules}\n}}\n"
 
 
 def _hash(content: str) -> str:

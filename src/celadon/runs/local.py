@@ -25,7 +25,7 @@ from celadon.io import (
 )
 from celadon.io.remote import shown_name
 from celadon.io.tree_file import TreeFile, read_trees
-from celadon.report import ReportCollector
+from celadon.report.collector import ReportCollector
 from celadon.runs.choice import (
     Progress,
     chosen_metrics,

@@ -13,7 +13,7 @@ from celadon.core import FloatArray, InputError, Metric, MetricScores
 from celadon.io import atomic_write_text
 from celadon.io.columns import REASON
 from celadon.io.pieces import Piece, Plan
-from celadon.report import ReportCollector
+from celadon.report.collector import ReportCollector
 from celadon.runs.choice import score_columns
 from celadon.runs.faults import PassedOver
 from celadon.runs.folder import RunFolder, part_name

@@ -4,19 +4,17 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from importlib.resources import files
 from typing import NamedTuple
 from urllib.parse import parse_qsl
 
-import jinja2
 from fastapi import APIRouter, Request
-from markupsafe import Markup
 from starlette.responses import HTMLResponse, Response
 
 from celadon.core import Direction, Metric, Need, Sample
-from celadon.report.aspects import WHOLE
-from celadon.report.columns import Column, breakable
-from celadon.report.escape import clean
+from celadon.report.columns import Column
+from celadon.report.explained import has_aspects
+from celadon.report.html import asset, markup, render, style
+from celadon.report.texts import SCALES
 from celadon.serve.guard import bearer
 from celadon.serve.refusals import RefusedError, no_key
 from celadon.serve.routes import ApiRoutes
@@ -27,10 +25,9 @@ _FORM = "application/x-www-form-urlencoded"
 _MOST_FIELDS = 20
 _DECIMALS = 3
 _STATIC = {
-    "report.css": ("celadon.report", "style.css", "text/css; charset=utf-8"),
-    "page.css": ("celadon.serve", "static/page.css", "text/css; charset=utf-8"),
-    "page.js": ("celadon.serve", "static/page.js", "text/javascript; charset=utf-8"),
-    "icon.svg": ("celadon.judge.web", "static/icon.svg", "image/svg+xml"),
+    "style.css": (style("colors", "report", "service"), "text/css; charset=utf-8"),
+    "service.js": (asset("service.js"), "text/javascript; charset=utf-8"),
+    "icon.svg": (asset("icon.svg"), "image/svg+xml"),
 }
 
 
@@ -42,9 +39,10 @@ class Cell(NamedTuple):
 
 
 class Row(NamedTuple):
-    """A line of the table of scores."""
+    """A line of the table of scores: a metric, or one of its parts."""
 
-    name: Markup
+    column: Column
+    name: str
     meaning: str
     whole: bool
     cells: tuple[Cell, ...]
@@ -66,18 +64,6 @@ class PageRoutes:
     def __init__(self, service: Service, api: ApiRoutes) -> None:
         self._service = service
         self._api = api
-        self._templates = jinja2.Environment(
-            loader=jinja2.PackageLoader("celadon.serve"),
-            autoescape=True,
-            undefined=jinja2.StrictUndefined,
-            trim_blocks=True,
-            lstrip_blocks=True,
-            # what is put into a page is text that HTML can hold, wherever it comes from
-            finalize=lambda value: clean(value) if type(value) is str else value,
-        )
-        self._static = {
-            name: (files(package).joinpath(path).read_bytes(), kind) for name, (package, path, kind) in _STATIC.items()
-        }
         self.router = APIRouter(include_in_schema=False)
         self.router.add_api_route("/", self.show, methods=["GET"], response_class=HTMLResponse)
         self.router.add_api_route("/", self.score, methods=["POST"], response_class=HTMLResponse)
@@ -89,9 +75,9 @@ class PageRoutes:
 
     async def static(self, name: str) -> Response:
         """The styles, the script and the icon."""
-        if name not in self._static:
+        if name not in _STATIC:
             raise RefusedError(404, "no_such_thing", "There is no such file.")
-        content, kind = self._static[name]
+        content, kind = _STATIC[name]
         return Response(content, media_type=kind, headers={"cache-control": "public, max-age=3600"})
 
     async def score(self, request: Request) -> Response:
@@ -117,13 +103,14 @@ class PageRoutes:
 
     def _failure(self, refusal: RefusedError) -> str:
         message = "This needs a key of the service." if refusal.status == 401 else refusal.message
-        return self._templates.get_template("failure.html").render(message=message)
+        return render("failure.html", message=message)
 
     def _page(self, form: Mapping[str, str], results: str, status: int = 200) -> Response:
         needs = {need for metric in self._service.scorer.metrics.values() for need in metric.info.needs}
-        page = self._templates.get_template("page.html").render(
+        page = render(
+            "service.html",
             form={name: form.get(name, "") for name in ("text", "other", "reference", "source")},
-            results=Markup(results),
+            results=markup(results),
             metrics=list(self._service.scorer.metrics),
             wants_reference=Need.REFERENCES in needs,
             wants_source=Need.SOURCE in needs,
@@ -151,11 +138,13 @@ class PageRoutes:
         order = self._service.submit(Kind(Task.SHOW, specs), asked)
         found: list[ShownText] = await self._api.all_of(request, order)
         metrics = [scorer.metrics[spec] for spec in specs]
-        return self._templates.get_template("results.html").render(
+        return render(
+            "results.html",
             rows=_rows(metrics, [each.scores for each in found]),
-            shown=[Markup(each.shown.text) for each in found],
-            legend=Markup(found[0].shown.legend or found[-1].shown.legend),
-            changes=Markup(found[-1].shown.changes),
+            shown=[each.shown for each in found],
+            legend=found[0].shown.legend | found[-1].shown.legend,
+            scales=SCALES,
+            changes=found[-1].shown.changes,
             signatures={spec: scorer.signature(spec) for spec in specs},
         )
 
@@ -184,17 +173,17 @@ def _rows(metrics: Sequence[Metric], scores: Sequence[TextScores]) -> list[Row]:
     for metric in metrics:
         column = Column(metric.spec, metric.info, _DECIMALS, ())
         values = [each.scores[metric.spec] for each in scores]
-        rows.append(_row(column, Markup(column.heading), metric.info.meaning, values, whole=True))
+        rows.append(_row(column, metric.spec, metric.info.meaning, values, whole=True))
         for name in metric.info.parts:
             parts = [each.parts[metric.spec].get(name) for each in scores]
-            label = Markup(breakable(name.replace("_", " ")))
-            rows.append(_row(column, label, "", parts, whole=False, bounded=isinstance(metric, WHOLE)))
+            label = name.replace("_", " ")
+            rows.append(_row(column, label, "", parts, whole=False, bounded=has_aspects(metric)))
     return rows
 
 
 def _row(
     column: Column,
-    name: Markup,
+    name: str,
     meaning: str,
     values: Sequence[float | None],
     *,
@@ -223,4 +212,4 @@ def _row(
         if (whole or ranged) and float(difference):
             better = "second" if (change > 0) is (info.direction is Direction.HIGHER) else "first"
         difference = f"+{difference}" if float(difference) > 0 else difference.replace("-", "−")
-    return Row(name, meaning, whole, tuple(map(cell, values)), difference, better)
+    return Row(column, name, meaning, whole, tuple(map(cell, values)), difference, better)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from typing import Annotated, Any
 
@@ -119,6 +120,21 @@ class SpanOut(BaseModel):
     end: int
     label: str
     note: str
+    value: float | None = Field(description="Where the metric gives it one: a sentence's value, a token's bits.")
+
+
+class SectionOut(BaseModel):
+    """One part of the evidence; the kind says what its spans are."""
+
+    kind: str = Field(
+        description="alignment, sentences, tokens, marks, list, passage, pair, transition, table, tree ..."
+    )
+    title: str
+    spans: list[SpanOut]
+    lines: list[str]
+    values: dict[str, Any]
+    reference: int | None = Field(description="The reference that reference_spans belong to, from 0.")
+    reference_spans: list[SpanOut]
 
 
 class EvidenceOut(BaseModel):
@@ -129,8 +145,7 @@ class EvidenceOut(BaseModel):
     text_spans: list[SpanOut]
     reference: int | None = Field(description="The reference that reference_spans belong to, from 0.")
     reference_spans: list[SpanOut]
-    sentences: list[SpanOut] = Field(description="Each with its value as the note; the worst is labelled so.")
-    words: list[SpanOut] = Field(description="The words that count most against the text, worst first.")
+    sections: list[SectionOut] = Field(description="The details: what was counted, compared or found, kind by kind.")
     aspects: list[EvidenceOut] = Field(description="The evidence of each aspect of a metric that has several.")
 
 
@@ -238,18 +253,33 @@ def explanation_out(sample: Sample, found: Explained, signatures: Mapping[str, s
 
 
 def _evidence_out(evidence: Evidence) -> dict[str, Any]:
-    def spans(name: str) -> list[dict[str, Any]]:
-        found: Sequence[Span] = getattr(evidence, name, ())
-        return [span._asdict() for span in found]
-
-    aspects: Sequence[Evidence] = getattr(evidence, "aspects", ())
     return {
         "metric": evidence.metric,
         "summary": evidence.summary,
-        "text_spans": spans("text_spans"),
+        "text_spans": _spans_out(evidence.text_spans),
         "reference": evidence.reference,
-        "reference_spans": spans("reference_spans"),
-        "sentences": spans("sentences"),
-        "words": spans("words"),
-        "aspects": [_evidence_out(aspect) for aspect in aspects],
+        "reference_spans": _spans_out(evidence.reference_spans),
+        "sections": [
+            {
+                **vars(section),
+                "spans": _spans_out(section.spans),
+                "values": _finite(section.values),
+                "reference_spans": _spans_out(section.reference_spans),
+            }
+            for section in evidence.sections
+        ],
+        "aspects": [_evidence_out(aspect) for aspect in evidence.aspects],
     }
+
+
+def _spans_out(spans: Sequence[Span]) -> list[dict[str, Any]]:
+    return [{**span._asdict(), "value": _finite(span.value)} for span in spans]
+
+
+def _finite(value: Any) -> Any:
+    """A value that JSON can hold: numbers that are not finite are null."""
+    if isinstance(value, Mapping):
+        return {str(name): _finite(each) for name, each in value.items()}
+    if isinstance(value, list | tuple):
+        return [_finite(each) for each in value]
+    return None if isinstance(value, float) and not math.isfinite(value) else value

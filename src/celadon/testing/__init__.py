@@ -9,14 +9,12 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from celadon.compare.limits import Limit
-    from celadon.core import Evidence, Metric, MetricScores, Sample
+    from celadon.core import Metric, MetricScores, Sample
 
 DEFAULT_MINIMUM: Mapping[str, float] = MappingProxyType({"celadon": 0.6})
 
-_SHOWN_SPANS = 5
 _SHOWN_CHARS = 1000
 _COLUMNS = 100
-_PLAIN = ("match", "sentence", "worst")
 
 
 def assert_reads_well(
@@ -82,34 +80,10 @@ def _limits(minimum: Mapping[str, float], maximum: Mapping[str, float]) -> list[
 
 
 def _why(metric: Metric, columns: Mapping[str, MetricScores], sample: Sample) -> Iterator[str]:
-    from celadon.cli.explain_aspects import Screen, aspect_lines, one_line
-    from celadon.metrics.aspects import AspectEvidence
+    """The evidence, without spans that are marked in the text but not listed."""
+    from celadon.report.terminal import Screen, evidence_lines
 
     evidence = metric.evidence(sample)
-    if isinstance(evidence, AspectEvidence):
-        parts = {name: float(column[0]) for name, column in columns[metric.spec].parts.items()}
-        yield from aspect_lines(sample.text, evidence, parts, Screen(_COLUMNS, coloured=False))
-    elif evidence is not None:
-        yield f"  {one_line(evidence.summary)}"
-        yield from _details(sample.text, evidence)
-
-
-def _details(text: str, evidence: Evidence) -> Iterator[str]:
-    """Sentences and words that the value is for."""
-    from celadon.cli.explain_aspects import Screen, detail_lines, one_line
-    from celadon.metrics.aspects import SentenceEvidence
-    from celadon.metrics.likelihood_evidence import LikelihoodEvidence, in_words
-
-    if isinstance(evidence, SentenceEvidence):
-        yield from detail_lines(text, evidence, Screen(_COLUMNS, coloured=False))
-        return
-    if isinstance(evidence, LikelihoodEvidence):
-        shown = [(one_line(in_words(text, span)), span.note) for span in evidence.words]
-    else:
-        marked = [span for span in evidence.text_spans if span.label not in _PLAIN]
-        shown = [
-            (one_line(text[span.start : span.end]), f"{span.label}, {span.note}" if span.note else span.label)
-            for span in marked
-        ]
-    for words, note in shown[:_SHOWN_SPANS]:
-        yield f"    “{words}”: {note}"
+    if evidence is not None:
+        values = {name: float(column[0]) for name, column in columns[metric.spec].parts.items()}
+        yield from evidence_lines(sample, evidence, Screen(_COLUMNS, colored=False), values)

@@ -4,11 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from http import HTTPStatus
-from importlib.resources import files
 from typing import Annotated, Any
 from urllib.parse import parse_qsl
 
-import jinja2
 from fastapi import Depends, HTTPException, Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 
@@ -16,7 +14,7 @@ from celadon.judge.config import WORDS
 from celadon.judge.experiment import Experiment
 from celadon.judge.keys import Keys
 from celadon.judge.store import Participant, Store
-from celadon.report.escape import clean
+from celadon.report.html import asset, render, style
 
 LINK_COOKIE, ADMIN_COOKIE, LOGIN_COOKIE = "celadon-judge", "celadon-judge-admin", "celadon-judge-login"
 # a browser takes a cookie of such a name only over https, for this very host and all of its pages
@@ -69,20 +67,9 @@ class Site:
         self.experiment = experiment
         self.store = store
         self.words = {**WORDS, **experiment.config.words}
-        self._templates = jinja2.Environment(
-            loader=jinja2.PackageLoader("celadon.judge.web"),
-            autoescape=True,
-            undefined=jinja2.StrictUndefined,
-            trim_blocks=True,
-            lstrip_blocks=True,
-            # what is put into a page is text that HTML can hold, wherever it comes from
-            finalize=lambda value: clean(value) if type(value) is str else value,
-        )
-        self._templates.filters["paragraphs"] = lambda text: [
-            part for part in clean(text).split("\n\n") if part.strip()
-        ]
         self._links: set[str] = set()
-        self.static = {name: _static(name) for name in ("style.css", "script.js", "icon.svg")}
+        self.static = {name: asset(name).encode() for name in ("judge.js", "icon.svg")}
+        self.static["style.css"] = style("colors", "judge").encode()
 
     @property
     def keys(self) -> Keys:
@@ -112,7 +99,7 @@ class Site:
         language = config.language
         direction = "rtl" if language.partition("-")[0].lower() in _RIGHT_TO_LEFT else "ltr"
         given = {"config": config, "words": self.words, "language": language, "direction": direction, **facts}
-        return self._templates.get_template(template).render(given)
+        return render(f"judge/{template}", **given)
 
     def error(self, status: int) -> HTMLResponse:
         """The page that tells of a failure."""
@@ -131,10 +118,6 @@ class Site:
         """Refuse a form that was not given to this session."""
         if not session or not self.keys.is_form_token(session, form.get("form_token", "")):
             raise HTTPException(HTTPStatus.FORBIDDEN)
-
-
-def _static(name: str) -> bytes:
-    return (files("celadon.judge.web") / "static" / name).read_bytes()
 
 
 def cookie(request: Request, name: str) -> str:

@@ -13,7 +13,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from celadon.core import Evidence, FloatArray, Metric, MetricInfo, MetricScores, Sample, Span
+from celadon.core import Evidence, FloatArray, Metric, MetricInfo, MetricScores, Sample, Section, Span
 from celadon.metrics.aspects import batch_of
 from celadon.metrics.gruen.models import model_facts, model_names, tier_of
 from celadon.scoring.batch import Batch, Orders
@@ -40,6 +40,7 @@ class GruenCoherence(Metric):
     """
 
     tier: str = "builtin"
+    explains: ClassVar[tuple[str, ...]] = ("coherence",)
     info: ClassVar[MetricInfo] = MetricInfo(
         name="gruen.coherence",
         meaning="minus the loss of a model that tells the order of a text's parts",
@@ -87,7 +88,7 @@ def order_evidence(metric: str, found: Orders) -> Evidence:
     for (_, _, start, end), logit in zip(found.borders.tolist(), found.kept.tolist(), strict=True):
         sure = 1 / (1 + math.exp(-logit))
         spans.append(Span(start, end, DOUBTED if logit < 0 else IN_ORDER, f"in its place: {sure:.0%}"))
-    return Evidence(metric, _summary(found), tuple(spans))
+    return Evidence(metric, _summary(found), (Section("marks", "Out of place", tuple(spans)),))
 
 
 def _summary(found: Orders) -> str:

@@ -10,14 +10,14 @@ digits, as a line of asterisks, are left out.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import ClassVar, NamedTuple
 
 import numpy as np
 
-from celadon.core import Evidence, Metric, MetricInfo, MetricScores, Sample, Span, UsageError
+from celadon.core import Evidence, Metric, MetricInfo, MetricScores, Sample, Section, Span, UsageError
 from celadon.metrics.aspects import batch_of
 from celadon.metrics.gruen.models import PENALTY
 from celadon.models.words.word_vectors import WordVectors
@@ -106,25 +106,29 @@ def _unknown(text: str, vectors: WordVectors) -> str | None:
     return None
 
 
-@dataclass(frozen=True)
-class FocusEvidence(Evidence):
-    """Weak transitions: ``text_spans`` are the sentences that have little to do with the one before.
+def transition_sections(transitions: Sequence[Transition], threshold: float, note: str) -> tuple[Section, ...]:
+    """Mark the sentences after weak transitions, and show these transitions, the weakest first.
 
-    Attributes
+    Parameters
     ----------
     transitions
-        All adjacent sentences with their similarity.
+        All of a text.
     threshold
-        Below which similarity a transition is weak.
+        The similarity below which a transition is weak.
+    note
+        What is said of a sentence: a format that takes the similarity.
     """
-
-    transitions: tuple[Transition, ...] = ()
-    threshold: float = 0.0
-
-    @property
-    def weak(self) -> tuple[Transition, ...]:
-        """Those below the threshold."""
-        return tuple(each for each in self.transitions if each.similarity < self.threshold)
+    weak = [each for each in transitions if each.similarity < threshold]
+    marks = tuple(Span(*each.second, WEAK, note.format(each.similarity), each.similarity) for each in weak)
+    pairs = [
+        Section(
+            "transition",
+            "Weak transitions",
+            (Span(*each.first, "first"), Span(*each.second, WEAK, "", each.similarity)),
+        )
+        for each in sorted(weak, key=lambda each: each.similarity)
+    ]
+    return (Section("marks", spans=marks), *pairs)
 
 
 @dataclass(frozen=True)
@@ -144,6 +148,7 @@ class GruenFocus(Metric):
     model: str = "builtin"
     threshold: float | None = None
     penalty: float = PENALTY
+    explains: ClassVar[tuple[str, ...]] = ("focus",)
     info: ClassVar[MetricInfo] = MetricInfo(
         name="gruen.focus",
         meaning="minus 0.1 for each sentence whose words have nothing to do with those of the sentence before",
@@ -181,19 +186,13 @@ class GruenFocus(Metric):
         # 0 less the penalty is never -0
         return MetricScores(self.spec, 0.0 - self.penalty * parts["weak"], parts, found.reasons)
 
-    def evidence(self, sample: Sample) -> FocusEvidence | None:
+    def evidence(self, sample: Sample) -> Evidence | None:
         found = transitions(batch_of(sample.text), self.model)
         if found.reasons:
             return None
         each, threshold = found.of[0], self.used_threshold()
-        spans = tuple(
-            Span(*transition.second, WEAK, f"similarity {transition.similarity:.3f} to the sentence before")
-            for transition in each
-            if transition.similarity < threshold
-        )
-        return FocusEvidence(
-            self.spec, _summary(each, threshold), text_spans=spans, transitions=each, threshold=threshold
-        )
+        sections = transition_sections(each, threshold, "similarity {:.3f} to the sentence before")
+        return Evidence(self.spec, _summary(each, threshold), sections)
 
     def models(self) -> tuple[str, ...]:
         from celadon.models.words.word_vectors import word_vectors

@@ -8,8 +8,8 @@ from typing import ClassVar
 
 import numpy as np
 
-from celadon.core import FloatArray, Metric, MetricInfo, MetricScores, Sample, Span, UsageError
-from celadon.metrics.aspects import SENTENCE, WORST, SentenceEvidence, batch_of
+from celadon.core import Evidence, FloatArray, Metric, MetricInfo, MetricScores, Sample, Section, Span, UsageError
+from celadon.metrics.aspects import SENTENCE, WORST, batch_of
 from celadon.metrics.gruen.models import (
     ACCEPTABILITY_SHARE,
     OTHER_SCALE,
@@ -90,6 +90,7 @@ class GruenGrammaticality(Metric):
 
     tier: str = "builtin"
     share: float = ACCEPTABILITY_SHARE
+    explains: ClassVar[tuple[str, ...]] = ("grammaticality",)
     info: ClassVar[MetricInfo] = MetricInfo(
         name="gruen.grammaticality",
         meaning="how likely and how acceptable the sentences are, on average",
@@ -114,7 +115,7 @@ class GruenGrammaticality(Metric):
         parts["sentences"][list(found.reasons)] = np.nan
         return MetricScores(self.spec, means(found.owner, values, samples), parts, found.reasons)
 
-    def evidence(self, sample: Sample) -> SentenceEvidence | None:
+    def evidence(self, sample: Sample) -> Evidence | None:
         found = self._judged(batch_of(sample.text))
         if found.reasons:
             return None
@@ -127,12 +128,13 @@ class GruenGrammaticality(Metric):
                 end,
                 WORST if at == worst else SENTENCE,
                 f"{value:.3f}: likely {likely:.3f}, sound {sound:.3f}",
+                value,
             )
             for at, (start, end, value, likely, sound) in enumerate(zip(*(c.tolist() for c in columns), strict=True))
         )
         many = "1 sentence" if len(values) == 1 else f"{len(values):,} sentences, the worst {values.min():.3f}"
         told = f"{many}; likelihood and acceptability of each, from 0 to 1"
-        return SentenceEvidence(self.spec, told, spans, sentences=spans, values=tuple(values.tolist()))
+        return Evidence(self.spec, told, (Section("sentences", "Sentences", spans),))
 
     def models(self) -> tuple[str, ...]:
         tier = tier_of(self.tier)

@@ -8,8 +8,8 @@ from typing import ClassVar
 
 import numpy as np
 
-from celadon.core import Metric, MetricInfo, MetricScores, Sample, UsageError
-from celadon.metrics.aspects import AspectEvidence, aspect_evidence
+from celadon.core import Evidence, Metric, MetricInfo, MetricScores, Sample, UsageError
+from celadon.metrics.aspects import aspect_evidence
 from celadon.metrics.gruen.coherence import GruenCoherence
 from celadon.metrics.gruen.focus import GruenFocus
 from celadon.metrics.gruen.grammaticality import GruenGrammaticality
@@ -37,6 +37,7 @@ class Gruen(Metric):
     redundancy: bool = True
     focus: bool = True
     coherence: bool = True
+    explains: ClassVar[tuple[str, ...]] = PARTS
     info: ClassVar[MetricInfo] = MetricInfo(
         name="gruen",
         meaning="linguistic quality without references: grammaticality, non-redundancy, focus, coherence",
@@ -70,7 +71,7 @@ class Gruen(Metric):
             reasons = {**found.reasons, **reasons}
         return MetricScores(self.spec, np.clip(total, 0.0, 1.0), parts, dict(sorted(reasons.items())))
 
-    def evidence(self, sample: Sample) -> AspectEvidence | None:
+    def evidence(self, sample: Sample) -> Evidence | None:
         return aspect_evidence(self.spec, [metric.evidence(sample) for metric in self.part_metrics().values()])
 
     def models(self) -> tuple[str, ...]:

@@ -16,7 +16,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from celadon.core import Evidence, FloatArray, Metric, MetricInfo, MetricScores, Sample, Span, UsageError
+from celadon.core import Evidence, FloatArray, Metric, MetricInfo, MetricScores, Sample, Section, Span, UsageError
 from celadon.metrics.gruen.models import PENALTY
 from celadon.scoring.batch import NO_WORDS, Batch
 from celadon.text.repetition import (
@@ -161,19 +161,6 @@ class RedundantPair:
 
 
 @dataclass(frozen=True)
-class RedundancyEvidence(Evidence):
-    """Repetitions: ``text_spans`` are what sentences share, each with the numbers of the other sentences as the note.
-
-    Attributes
-    ----------
-    pairs
-        At most ``SHOWN`` pairs that repeat each other, those with the most features first.
-    """
-
-    pairs: tuple[RedundantPair, ...] = ()
-
-
-@dataclass(frozen=True)
 class GruenRedundancy(Metric):
     """Minus the penalty for every feature of every pair of sentences.
 
@@ -190,6 +177,7 @@ class GruenRedundancy(Metric):
     edit_distance: float = DEFAULTS.edit_distance
     common_words: float = DEFAULTS.common_words
     penalty: float = PENALTY
+    explains: ClassVar[tuple[str, ...]] = ("redundancy",)
     info: ClassVar[MetricInfo] = MetricInfo(
         name="gruen.redundancy",
         meaning="minus 0.1 for each of four signs that a sentence repeats another, over all pairs of sentences",
@@ -212,7 +200,7 @@ class GruenRedundancy(Metric):
         # 0 less the penalty is never -0
         return MetricScores(self.spec, 0.0 - self.penalty * found.features, found.parts, found.reasons)
 
-    def evidence(self, sample: Sample) -> RedundancyEvidence | None:
+    def evidence(self, sample: Sample) -> Evidence | None:
         text = sample.text
         if _unusable(text):
             return None
@@ -227,7 +215,8 @@ class GruenRedundancy(Metric):
 
         worst = nsmallest(SHOWN, counted(), key=lambda pair: (-len(pair.features), pair))
         pairs = tuple(_located(text, sentences, pair) for pair in worst)
-        return RedundancyEvidence(self.spec, _summary(len(sentences), pairs, total), _spans(text, pairs), pairs=pairs)
+        sections = (Section("marks", spans=_spans(text, pairs)), *map(_section, pairs))
+        return Evidence(self.spec, _summary(len(sentences), pairs, total), sections)
 
     def details(self) -> Mapping[str, str]:
         from celadon.text.sentences import splitter_version
@@ -241,6 +230,13 @@ def _located(text: str, sentences: list[Place], pair: RepeatedPair) -> Redundant
     parts = shared_parts(text[start:end], text[other_start:other_end])
     shared = (_united(text, start, parts, 0), _united(text, other_start, parts, 1))
     return RedundantPair((pair.first + 1, pair.second + 1), places, pair.features, shared)
+
+
+def _section(pair: RedundantPair) -> Section:
+    sentences = [Span(*place, str(number)) for number, place in zip(pair.numbers, pair.sentences, strict=True)]
+    shared = [Span(*place, REPEATED) for side in pair.shared for place in side]
+    why = ", ".join(FEATURES[letter] for letter in pair.features)
+    return Section("pair", "Said twice", (*sentences, *shared), (why,), {"features": pair.features})
 
 
 def _united(text: str, offset: int, parts: SharedParts, side: int) -> tuple[Place, ...]:

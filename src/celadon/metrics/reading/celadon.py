@@ -9,7 +9,7 @@ from typing import ClassVar
 import numpy as np
 
 from celadon.core import Evidence, FloatArray, Metric, MetricInfo, MetricScores, Sample
-from celadon.metrics.aspects import AspectEvidence, aspect_evidence, batch_of
+from celadon.metrics.aspects import aspect_evidence, batch_of
 from celadon.metrics.gruen.models import model_facts, model_names
 from celadon.metrics.reading import evidence as shown
 from celadon.metrics.reading.judgement import Judgement, judge
@@ -66,6 +66,7 @@ class _Reading(Metric):
 class Celadon(_Reading):
     """What the four aspects leave of a sound text."""
 
+    explains: ClassVar[tuple[str, ...]] = ASPECTS
     info: ClassVar[MetricInfo] = MetricInfo(
         name="celadon",
         meaning="how well a text reads: grammatical, not repetitive, focused, coherent",
@@ -77,7 +78,7 @@ class Celadon(_Reading):
         found = self.judged(batch)
         return MetricScores(self.spec, self.used_weights().score(found.aspects), dict(found.aspects), found.reasons)
 
-    def evidence(self, sample: Sample) -> AspectEvidence | None:
+    def evidence(self, sample: Sample) -> Evidence | None:
         aspects = [aspect(self.tier, self.weights).evidence(sample) for aspect in ASPECT_METRICS]
         return aspect_evidence(self.spec, aspects)
 
@@ -86,6 +87,7 @@ class Celadon(_Reading):
 class CeladonGrammaticality(_Reading):
     """How sound the sentences are: the mean and the worst."""
 
+    explains: ClassVar[tuple[str, ...]] = (GRAMMATICALITY,)
     info: ClassVar[MetricInfo] = MetricInfo(
         name="celadon.grammaticality",
         meaning="how grammatical and fluent the sentences are, the worst beside the mean",
@@ -121,6 +123,7 @@ class _OfText(_Reading):
 class CeladonRedundancy(_OfText):
     """How little is said twice."""
 
+    explains: ClassVar[tuple[str, ...]] = (REDUNDANCY,)
     aspect: ClassVar[str] = REDUNDANCY
     info: ClassVar[MetricInfo] = MetricInfo(
         name="celadon.redundancy",
@@ -138,6 +141,7 @@ class CeladonRedundancy(_OfText):
 class CeladonFocus(_OfText):
     """Whether the sentences have to do with each other."""
 
+    explains: ClassVar[tuple[str, ...]] = (FOCUS,)
     aspect: ClassVar[str] = FOCUS
     info: ClassVar[MetricInfo] = MetricInfo(
         name="celadon.focus",
@@ -155,6 +159,7 @@ class CeladonFocus(_OfText):
 class CeladonCoherence(_OfText):
     """Whether the sentences stand in a natural order and hang together."""
 
+    explains: ClassVar[tuple[str, ...]] = (COHERENCE,)
     aspect: ClassVar[str] = COHERENCE
     info: ClassVar[MetricInfo] = MetricInfo(
         name="celadon.coherence",

@@ -8,11 +8,11 @@ from itertools import pairwise
 
 import numpy as np
 
-from celadon.core import Evidence, Sample, Span
-from celadon.metrics.aspects import SENTENCE, WORST, SentenceEvidence
+from celadon.core import Evidence, Sample, Section, Span
+from celadon.metrics.aspects import SENTENCE, WORST
 from celadon.metrics.gruen.coherence import order_evidence
-from celadon.metrics.gruen.focus import WEAK, FocusEvidence, Transition
-from celadon.metrics.gruen.redundancy import REPEATED, GruenRedundancy, RedundancyEvidence
+from celadon.metrics.gruen.focus import Transition, transition_sections
+from celadon.metrics.gruen.redundancy import REPEATED, GruenRedundancy
 from celadon.metrics.meteor import function_words
 from celadon.metrics.reading.features import GAP, WITHIN
 from celadon.metrics.reading.judgement import Judgement
@@ -26,7 +26,7 @@ _GOOD = 0.5
 """The grammaticality from which on a sentence needs no passage pointed out."""
 
 
-def of_sentences(metric: str, text: str, found: Judgement) -> SentenceEvidence:
+def of_sentences(metric: str, text: str, found: Judgement) -> Evidence:
     """Show the sentences of the one text that was judged."""
     features = found.features
     worst = int(np.argmin(found.sentences)) if len(found.sentences) > 1 else -1
@@ -34,16 +34,15 @@ def of_sentences(metric: str, text: str, found: Judgement) -> SentenceEvidence:
     last = int(features.ends[-1])
     for at, (start, end) in enumerate(zip(features.starts.tolist(), features.ends.tolist(), strict=True)):
         note = f"{found.sentences[at]:.2f}: {_told(text, found, at)}"
-        sentences.append(Span(start, end, WORST if at == worst else SENTENCE, note))
+        sentences.append(Span(start, end, WORST if at == worst else SENTENCE, note, float(found.sentences[at])))
         sentence = text[start:end]
         marks += [Span(start + a, start + b, UNKNOWN) for a, b in unknown_marks(sentence)]
         if loose := loose_end(sentence, last=end == last):
             marks.append(Span(start + loose.place[0], start + loose.place[1], LOOSE, loose.why))
     many = "1 sentence" if len(sentences) == 1 else f"{len(sentences):,} sentences, the worst {found.worst[0]:.2f}"
     told = f"{many}; unknown words and loose ends: {len(marks):,}" if marks else many
-    return SentenceEvidence(
-        metric, told, (*sentences, *marks), sentences=tuple(sentences), values=tuple(found.sentences.tolist())
-    )
+    sections = (Section("sentences", "Sentences", tuple(sentences)), Section("marks", "Marks", tuple(marks)))
+    return Evidence(metric, told, sections)
 
 
 def _told(text: str, found: Judgement, at: int) -> str:
@@ -66,7 +65,7 @@ def _whole_words(text: str, start: int, end: int) -> str:
     return text[start:end]
 
 
-def of_repetition(metric: str, sample: Sample) -> RedundancyEvidence | None:
+def of_repetition(metric: str, sample: Sample) -> Evidence | None:
     """Show pairs of sentences that repeat each other, and what comes again inside a sentence or across them."""
     pairs = GruenRedundancy().evidence(sample)
     if pairs is None:
@@ -84,7 +83,7 @@ def of_repetition(metric: str, sample: Sample) -> RedundancyEvidence | None:
         told.append(f"“{text[slice(*longest.first)]}” comes again in its sentence")
     if grams.total:
         told.append(f"{grams.share_in_text:.0%} of the word pairs came before")
-    return replace(pairs, metric=metric, summary="; ".join(told), text_spans=spans)
+    return Evidence(metric, "; ".join(told), (Section("marks", spans=spans), *pairs.of_kind("pair")))
 
 
 def _looped(text: str, loop: Loop) -> Span:
@@ -100,22 +99,22 @@ def _with_new(spans: tuple[Span, ...], more: list[Span]) -> tuple[Span, ...]:
     return tuple(sorted(found))
 
 
-def of_likeness(metric: str, found: Judgement, weak: float) -> FocusEvidence:
+def of_likeness(metric: str, found: Judgement, weak: float) -> Evidence:
     """Show the transitions of the one text that was judged."""
     places = list(zip(found.features.starts.tolist(), found.features.ends.tolist(), strict=True))
     values = found.features.likeness.tolist()[1:]
     transitions = tuple(Transition(*two, value) for two, value in zip(pairwise(places), values, strict=True))
-    spans = tuple(
-        Span(*each.second, WEAK, f"likeness {each.similarity:.2f}") for each in transitions if each.similarity < weak
-    )
+    sections = transition_sections(transitions, weak, "likeness {:.2f}")
     if not transitions:
         told = "one sentence, so there is no transition to judge"
     else:
         many = "1 transition" if len(transitions) == 1 else f"{len(transitions):,} transitions"
-        told = f"{len(spans):,} of {many} weak: the meaning is less than {weak:.2f} like that of what came before"
+        told = (
+            f"{len(sections) - 1:,} of {many} weak: the meaning is less than {weak:.2f} like that of what came before"
+        )
         if again := sum(map(math.isnan, values)):
             told += f"; {again:,} left out, where a sentence says again what came before"
-    return FocusEvidence(metric, told, spans, transitions=transitions, threshold=weak)
+    return Evidence(metric, told, sections)
 
 
 def of_order(metric: str, text: str, orders: Orders) -> Evidence:
@@ -125,4 +124,5 @@ def of_order(metric: str, text: str, orders: Orders) -> Evidence:
     if hanging is None:
         return found
     span = Span(*hanging.place, HANGING, hanging.why)
-    return replace(found, summary=f"{found.summary}; {hanging.why}", text_spans=(span, *found.text_spans))
+    sections = (Section("marks", "Hanging opening", (span,)), *found.sections)
+    return replace(found, summary=f"{found.summary}; {hanging.why}", sections=sections)
