@@ -36,7 +36,7 @@ from celadon.report.blocks import (
 )
 from celadon.report.html import NULL, markup, short
 from celadon.report.meta_ladder import Rung
-from celadon.report.plots.bars import kept_words
+from celadon.report.plots.figures import kept_words
 
 if TYPE_CHECKING:
     from markupsafe import Markup

@@ -133,7 +133,7 @@ def _uneven(made: Combination) -> str:
 
 def _draw(path: str, trained: Trained) -> None:
     from celadon.io.atomic import write_atomically
-    from celadon.report.plots.scatter import scatter
+    from celadon.report.plots.figures import scatter
     from celadon.report.plots.style import png_bytes, svg_bytes
 
     made = trained.combination

@@ -88,13 +88,10 @@ def new_figure(width: float, height: float) -> Figure:
     return Figure(figsize=(width, height), layout="constrained")
 
 
-def one_axes(width: float, height: float, title: str = "") -> tuple[Figure, Axes]:
+def one_axes(width: float, height: float) -> tuple[Figure, Axes]:
     """Return a figure with one set of axes."""
     figure = new_figure(width, height)
-    axes = figure.add_subplot()
-    if title:
-        axes.set_title(title)
-    return figure, axes
+    return figure, figure.add_subplot()
 
 
 def finished(figure: Figure) -> Figure:
