@@ -20,8 +20,8 @@ import nltk
 from celadon.parsing.brackets import Tree, plain, read_treebank
 from celadon.parsing.chart_parser import MARGIN, ChartParse, ChartParser, chart_parser
 from celadon.parsing.grammar import Grammar
-from celadon.train.parsers.parser import part, prepared
-from celadon.train.parsers.tree_documents import by_document
+from celadon.train.parsers.grammar import part, prepared
+from celadon.train.parsers.trees import by_document
 
 DROPPED = {",", ":", "``", "''", "."}
 LENGTH = 24

@@ -22,13 +22,11 @@ import numpy as np
 from celadon.core import Tree
 from celadon.models.language.loading import language_model
 from celadon.realize.fergus import Realizer
-from celadon.realize.lattice import Sentence
-from celadon.realize.lp_chooser import Beam
+from celadon.realize.lp_chooser import Beam, Sentence, rescore
 from celadon.realize.model_files import open_realizer
-from celadon.realize.rescoring import rescore
 from celadon.scoring.api import score
 from celadon.synth.tokens import capitalised, text_of
-from celadon.train.realizer.fergus_trees import (
+from celadon.train.realizer.trees import (
     TreebankTree,
     arrange_derivation,
     held_out_names,

@@ -29,7 +29,7 @@ from celadon.scoring.batch.order import TEMPERATURE
 from celadon.scoring.batch.units import means
 from celadon.synth.sentence_damage import damage
 from celadon.text.sentences import split_sentences
-from celadon.train.combinations.celadon_documents import Document, make_documents
+from celadon.train.combinations.damaged_documents import Document, make_documents
 from celadon.train.corpus import Corpus
 
 SENTENCES, ORDERED, DAMAGED = 2_000, 150, 1_500

@@ -24,9 +24,9 @@ from celadon.core import FloatArray
 from celadon.meta.correlation import pearson, spearman
 from celadon.metrics.reading.features import ReadingModels
 from celadon.metrics.sumqe import QUESTIONS
+from celadon.train.combinations.rated_sets import RatedSet, read_sets
+from celadon.train.combinations.ridge import SHARES
 from celadon.train.combinations.sumqe import held_out_figures, measure
-from celadon.train.combinations.sumqe_ridge import SHARES
-from celadon.train.combinations.sumqe_sets import RatedSet, read_sets
 
 RESEARCH = ("gug_train_dev", "sulem2018_simplification")
 QUESTION = "grammaticality"

@@ -20,7 +20,7 @@ from celadon.metrics.gruen.redundancy import redundancies
 from celadon.metrics.reading.weights import ASPECTS
 from celadon.scoring.batch import Batch
 from celadon.synth.document_damage import damaged_document
-from celadon.train.combinations.celadon_documents import articles_apart, make_documents, paragraphs_of
+from celadon.train.combinations.damaged_documents import articles_apart, make_documents, paragraphs_of
 from celadon.train.corpus import Corpus
 
 SEED, PARAGRAPHS = 7, 400

@@ -21,7 +21,7 @@ from judgement_sets import read
 from celadon.core import FloatArray
 from celadon.meta.correlation import spearman
 from celadon.models.encoders.encoder import open_sentence_encoder
-from celadon.train.combinations.two_labels import area_under_curve
+from celadon.train.combinations.ratings import area_under_curve
 from celadon.train.encoders.teacher import open_teacher
 
 SETS = "gug_train_dev,sulem2018_simplification"

@@ -24,7 +24,7 @@ from celadon.realize.fergus import Fergus, Realized
 from celadon.realize.model_files import open_realizer
 from celadon.realize.trees import Arranged
 from celadon.realize.xtag_sites import Coverage, XtagSites, open_sites
-from celadon.train.realizer.fergus_trees import TreebankTree, arrange_derivation, part_trees, read_derivations
+from celadon.train.realizer.trees import TreebankTree, arrange_derivation, part_trees, read_derivations
 
 
 def permitted(arranged: Sequence[Arranged], made: Sequence[Realized]) -> list[bool]:

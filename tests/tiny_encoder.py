@@ -34,7 +34,7 @@ def tiny_network(seed: int = 0, **changes: Any) -> Any:
     """A network of two layers, 32 wide, whose every part matters; ``changes`` go into its shape."""
     import torch
 
-    from celadon.train.encoders.encoder_network import EncoderNetwork, EncoderShape
+    from celadon.train.encoders.network import EncoderNetwork, EncoderShape
 
     size: dict[str, Any] = {"vocabulary": len(VOCABULARY), "hidden": 32, "layers": 2, "heads": 4, "inner": 64}
     size |= {"positions": 64, "early": 1, "classifier": 16, "projection": 8, "epsilon": 1e-12}
@@ -66,7 +66,7 @@ def make_encoder(folder: Path, *, window: int = 64, seed: int = 0, precision: st
 
     ``changes`` are written over what ``model.json`` says.
     """
-    from celadon.train.encoders.encoder_files import write_encoder
+    from celadon.train.encoders.graph import write_encoder
 
     write_encoder(tiny_network(seed), tiny_tokenizer(), folder, window=window, precision=precision)
     if changes:

@@ -28,7 +28,7 @@ from celadon.parsing.loading import _opened, forget, open_parser, parser, share_
 from celadon.scoring.batch import Batch
 from celadon.text.penn_words import penn_words
 from celadon.train.combinations.gleu import BAD, GOOD
-from celadon.train.parsers.parser import ParserRecipe, estimate
+from celadon.train.parsers.grammar import ParserRecipe, estimate
 from tests.conftest import missing_part
 from tests.contract.test_laws import check_shape, same
 from tests.parsing.small_dependencies import Remembering, make_dependencies, share_parsers

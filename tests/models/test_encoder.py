@@ -94,7 +94,7 @@ def test_order_is_that_of_the_network(exact: OnnxEncoder) -> None:
     np.testing.assert_allclose(ours, expected, atol=1e-5)
     assert ours[0] == -ours[1] != 0
     assert ours[3] == 0
-    from celadon.train.encoders.encoder_network import Heads
+    from celadon.train.encoders.network import Heads
 
     heads = [Heads(*(torch.from_numpy(np.asarray(part)[None]) for part in parts_of(encoded, row))) for row in (0, 1)]
     np.testing.assert_allclose(network.order_logits(*heads).detach().numpy(), ours[:1], atol=1e-5)

@@ -16,7 +16,7 @@ import pytest
 from celadon.core import InputError, MissingExtraError
 from celadon.models.language.ngram_lm import open_ngram
 from celadon.train.language_models.kneser_ney import train_ngrams
-from celadon.train.language_models.ngram_files import TrainedNgrams, write_model
+from celadon.train.language_models.ngrams import TrainedNgrams, write_model
 from celadon.train.language_models.vocabulary import marks_of, train_tokenizer
 from tests.kenlm_part import require_kenlm
 

@@ -19,8 +19,7 @@ from celadon.models.language.smollm2.layout import SMOLLM2, Precision
 from celadon.models.language.smollm2.smoothing import no_smoothing, pack_smoothing, smoothing_size, unpack_smoothing
 from celadon.models.language.smollm2.vocabulary import build_tokenizer
 from celadon.models.networks.quantization import quantise_rows
-from celadon.train.language_models.smollm2_graph import build_graph
-from celadon.train.language_models.smollm2_smoothing import activation_sizes, find_smoothing
+from celadon.train.language_models.smollm2 import activation_sizes, build_graph, find_smoothing
 from tests.models import tiny_llama
 from tests.models.tiny_llama import CORPUS, SHAPE, converted
 

@@ -142,7 +142,7 @@ def converted(path: Path, into: Path, precision: Precision, smoothing: Smoothing
     """Convert a GGUF file of such a model to a folder as the model store has it."""
     from celadon.models.language.smollm2.conversion import write_folder
     from celadon.models.language.smollm2.gguf import read_gguf
-    from celadon.train.language_models.smollm2_graph import build_graph
+    from celadon.train.language_models.smollm2 import build_graph
 
     table = io.BytesIO()
     np.save(table, np.full(SHAPE.vocabulary, -np.log(SHAPE.vocabulary), dtype=np.float32))

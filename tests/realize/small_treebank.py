@@ -65,11 +65,11 @@ CONLLU = """\
 @lru_cache(maxsize=1)
 def trained() -> TrainedFergus:
     """A realizer trained on the treebank; torch must be there."""
-    from celadon.train.realizer.fergus import FergusRecipe, train_fergus
-    from celadon.train.realizer.fergus_lm import number_sentences
-    from celadon.train.realizer.fergus_order import OrderRecipe
-    from celadon.train.realizer.fergus_trees import Parts, TreebankTree, without_marks
+    from celadon.train.realizer.fergus import FergusRecipe, fit_fergus
+    from celadon.train.realizer.order_model import OrderRecipe
+    from celadon.train.realizer.trees import Parts, TreebankTree, without_marks
+    from celadon.train.realizer.trigrams import number_sentences
 
     trees = [TreebankTree(str(at), without_marks(each)) for at, each in enumerate(derivations(80))]
     recipe = FergusRecipe(order=OrderRecipe(epochs=3, rate=0.1))
-    return train_fergus(Parts(tuple(trees), ()), number_sentences([]), recipe).trained
+    return fit_fergus(Parts(tuple(trees), ()), number_sentences([]), recipe).trained

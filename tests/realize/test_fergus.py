@@ -16,12 +16,9 @@ from hypothesis import strategies as st
 from celadon.core import InputError, UsageError
 from celadon.models.language.language_model import TokenScores
 from celadon.parsing.supertags import Supertag
-from celadon.realize.baseline import Baseline, count_sides
-from celadon.realize.fergus import Fergus
-from celadon.realize.lattice import Sentence
-from celadon.realize.lp_chooser import Beam
+from celadon.realize.fergus import Baseline, Fergus, count_sides
+from celadon.realize.lp_chooser import Beam, Sentence, rescore
 from celadon.realize.model_files import FILES, load_fergus, open_realizer, save_fergus
-from celadon.realize.rescoring import rescore
 from celadon.realize.trees import arrange
 from celadon.realize.unraveler import Site
 from tests.conftest import missing_part

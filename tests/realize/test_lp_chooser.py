@@ -10,13 +10,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from celadon.models.language.ngram_tables import NgramTables
-from celadon.realize.lattice import LEAF, LEAF_SCORES, Lattice, best_sentences
-from celadon.realize.lp_chooser import Beam
+from celadon.realize.lp_chooser import LEAF, LEAF_SCORES, Beam, Lattice, best_sentences
 from celadon.realize.order_model import TreeletScores
 from celadon.realize.trees import WordTree, arrange
 from celadon.realize.trigrams import Trigrams, packed, unpacked
 from celadon.realize.unraveler import Band, unravel_treelet
-from celadon.train.realizer.fergus_lm import TrigramRecipe, number_sentences, pruned, train_trigrams
+from celadon.train.realizer.trigrams import TrigramRecipe, number_sentences, pruned, train_trigrams
 
 _BANDS = (Band("left", ""), Band(None, ""), Band("right", ""))
 _SENTENCES = [

@@ -13,17 +13,8 @@ from hypothesis import strategies as st
 from celadon.parsing.brackets import Tree
 from celadon.parsing.supertags import Host, Level, Supertag, derive
 from celadon.realize.order_model import TreeletScores
-from celadon.realize.unraveler import (
-    BEAM,
-    MOST_STATES,
-    Band,
-    Site,
-    bands_at,
-    bands_for,
-    bands_of,
-    unravel_treelet,
-)
-from celadon.train.realizer.fergus_trees import arrange_derivation
+from celadon.realize.unraveler import BEAM, MOST_STATES, Band, Site, bands_at, bands_for, bands_of, unravel_treelet
+from celadon.train.realizer.trees import arrange_derivation
 
 _LABELS = ("S", "NP", "VP", "PP")
 _TAGS = ("NN", "VB", "IN", "DT", "RB", "CC")

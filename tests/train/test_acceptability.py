@@ -12,7 +12,7 @@ from celadon.cli import main
 from celadon.core import InputError, UsageError
 from celadon.models.encoders.encoder import open_sentence_encoder, order_logits
 from celadon.train.corpus import Corpus
-from celadon.train.encoders.encoder_recipes import AcceptabilityRecipe, OrderRecipe
+from celadon.train.encoders.recipes import AcceptabilityRecipe, OrderRecipe
 from tests.conftest import missing_part
 
 try:
@@ -80,8 +80,7 @@ def _write_base(base: Path, words: list[str]) -> None:
 
 def _material(files: Path, work: Path):  # type: ignore[no-untyped-def]
     from celadon.train.encoders.acceptability import encoder_tokenizer
-    from celadon.train.encoders.acceptability_examples import Sources
-    from celadon.train.encoders.material import prepare
+    from celadon.train.encoders.examples import Sources, prepare
 
     sources = Sources(Corpus((files / "corpus.txt",), 0.1), (files / "bank.conllu",), (files / "labels.tsv",))
     return prepare(sources, SMALL, encoder_tokenizer(files / "base"), work)
@@ -104,8 +103,7 @@ def test_units_keep_sentences_beside_their_copies(files: Path, tmp_path: Path) -
 
 def test_made_sentences_are_learnt_as_bad_ones(files: Path, tmp_path: Path) -> None:
     from celadon.train.encoders.acceptability import encoder_tokenizer
-    from celadon.train.encoders.acceptability_examples import Sources
-    from celadon.train.encoders.material import prepare
+    from celadon.train.encoders.examples import Sources, prepare
 
     made = tmp_path / "made.jsonl"
     corpus = str(files / "corpus.txt")

@@ -14,8 +14,8 @@ from celadon.core import InputError
 from celadon.metrics.reading.features import LIKELIHOODS, ReadingModels
 from celadon.metrics.reading.weights import ASPECTS, read_weights
 from celadon.synth.document_damage import DOCUMENT_KINDS
-from celadon.train.combinations.celadon import Rated, _Fit, _logistic, _see, fit_reading
-from celadon.train.combinations.celadon_documents import CIRCLED, SEVERAL, articles_apart, extracts_of, make_documents
+from celadon.train.combinations.celadon import Rated, _Fit, _logistic, _see, fit_documents
+from celadon.train.combinations.damaged_documents import CIRCLED, SEVERAL, articles_apart, extracts_of, make_documents
 from celadon.train.corpus import Corpus
 from tests.conftest import missing_part
 from tests.tiny_encoder import make_encoder
@@ -133,7 +133,7 @@ def test_a_fit_can_be_read_back_and_tells_repetition(tmp_path: Path, models: Rea
     documents = make_documents(corpus(tmp_path), 60, 0)
     seen: list[tuple[int, int]] = []
     rated = Rated("mine", ["The cat sat on a mat.", "mat a on", "The dog ran home."], np.array([3.0, 1.0, 3.0]))
-    fitted = fit_reading(documents, models, [rated], lambda done, total: seen.append((done, total)))
+    fitted = fit_documents(documents, models, [rated], lambda done, total: seen.append((done, total)))
     path = tmp_path / "weights.json"
     path.write_text(json.dumps(fitted.content))
     weights = read_weights(str(path))
@@ -143,7 +143,7 @@ def test_a_fit_can_be_read_back_and_tells_repetition(tmp_path: Path, models: Rea
     assert all(weight <= 0 for name, weight in weights.aspects["redundancy"].items() if name != "bias")
     assert seen[-1][0] == seen[-1][1] == len(documents) + 3
     assert fitted.figures["redundancy"] > 0.4
-    again = fit_reading(documents, models, [rated])
+    again = fit_documents(documents, models, [rated])
     assert again == fitted
 
 
@@ -169,6 +169,6 @@ def test_only_what_was_fitted_on_matters(tmp_path: Path, models: ReadingModels) 
         document._replace(amount=1 - document.amount, cost=1 - document.cost) if document.apart else document
         for document in documents
     ]
-    one, other = (fit_reading(each, models) for each in (documents, changed))
+    one, other = (fit_documents(each, models) for each in (documents, changed))
     assert one.content == other.content
     assert other.figures["overall"] < 0 < one.figures["overall"]

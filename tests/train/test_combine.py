@@ -18,7 +18,7 @@ from celadon.cli import main
 from celadon.core import InputError, UsageError
 from celadon.io.weight_files import read_combination
 from celadon.metrics.combined import Combined, predict
-from celadon.train.combinations.combine import feature_columns, fit_combination, train_combination, usable_rows
+from celadon.train.combinations.combine import feature_columns, fit_combination, fit_table, usable_rows
 from celadon.train.combinations.ratings import read_ratings, split_rows
 from tests.conftest import missing_part
 
@@ -116,9 +116,7 @@ def test_the_combination_beats_its_features_where_each_knows_a_part(tmp_path: Pa
     generator = np.random.default_rng(5)
     one, two = generator.normal(size=(2, 400))
     rows = [{"a": a, "b": b, "overall": a * b + generator.normal(0, 0.1)} for a, b in zip(one, two, strict=True)]
-    trained = train_combination(
-        read_ratings(as_jsonl(tmp_path / "ab.jsonl", rows), "overall"), ["a", "b"], train=200, seed=3
-    )
+    trained = fit_table(read_ratings(as_jsonl(tmp_path / "ab.jsonl", rows), "overall"), ["a", "b"], train=200, seed=3)
     together, *alone = trained.held_out
     assert together.n == 200
     assert together.pearson > 0.9
@@ -153,7 +151,7 @@ def test_csv_and_compressed_tables_give_the_same(tmp_path: Path) -> None:
         writer.writerow(["text", "references", "scores.overall"])
         writer.writerows([row["text"], json.dumps(row["references"]), row["scores"]["overall"]] for row in rows)
     tables = [str(plain), as_jsonl(tmp_path / "r.jsonl", rows), as_jsonl(tmp_path / "r.jsonl.gz", rows)]
-    made = [train_combination(read_ratings(path, "overall"), ["rougeL"]).combination for path in tables]
+    made = [fit_table(read_ratings(path, "overall"), ["rougeL"]).combination for path in tables]
     for other in made[1:]:
         np.testing.assert_array_equal(made[0].support_vectors, other.support_vectors)
     digests = [one.facts["trained_on"]["sha256_of_rows"] for one in made]
@@ -173,7 +171,7 @@ def test_rows_that_lack_something_are_left_out_and_counted(tmp_path: Path, capsy
 
 def test_another_table_to_test_on(table: str, tmp_path: Path) -> None:
     other = as_jsonl(tmp_path / "other.jsonl", rated_rows(40, seed=9))
-    trained = train_combination(read_ratings(table, "overall"), ["rougeL"], test=read_ratings(other, "overall"))
+    trained = fit_table(read_ratings(table, "overall"), ["rougeL"], test=read_ratings(other, "overall"))
     assert (trained.training[0].n, trained.held_out[0].n) == (120, 40)
     alone = scored(rated_rows(40, seed=9), "rougeL")[:, 0]
     assert trained.held_out[1].pearson == pytest.approx(stats.pearsonr(alone, trained.rated)[0])
@@ -263,9 +261,9 @@ def test_what_does_not_vary_is_refused(tmp_path: Path) -> None:
     rows = [{"a": 1.0, "b": number, "overall": 3 + number / 1000} for number in range(40)]
     given = read_ratings(as_jsonl(tmp_path / "flat.jsonl", rows), "overall")
     with pytest.raises(InputError, match="'a' has the same value in every row"):
-        train_combination(given, ["a", "b"])
+        fit_table(given, ["a", "b"])
     with pytest.raises(InputError, match=r"'overall' vary by less than 0\.2"):
-        train_combination(given, ["b"])
+        fit_table(given, ["b"])
 
 
 def test_unknown_settings_are_refused() -> None:

@@ -51,7 +51,7 @@ def graph_heads(session: Any, ids: np.ndarray, lengths: np.ndarray) -> list[np.n
 
 
 def graph_of(network: Any, precision: str) -> bytes:
-    from celadon.train.encoders.encoder_graph import encoder_graph
+    from celadon.train.encoders.graph import encoder_graph
 
     weights = {name: weight.detach().numpy() for name, weight in network.named_parameters()}
     return encoder_graph(weights, network.shape, 64, precision)
@@ -67,7 +67,7 @@ def test_the_body_is_that_of_transformers(tmp_path: Path) -> None:
         from transformers import BertConfig, BertModel
     except ImportError:
         missing_part("transformers", "run: pip install 'celadon-text[hf]'")
-    from celadon.train.encoders.encoder_network import EncoderNetwork
+    from celadon.train.encoders.network import EncoderNetwork
 
     torch.manual_seed(3)
     config = BertConfig(
@@ -164,7 +164,7 @@ def test_the_graph_is_the_same_bytes_each_time(network: Any) -> None:
 
 
 def test_a_folder_is_written_whole(tmp_path: Path, network: Any) -> None:
-    from celadon.train.encoders.encoder_files import write_encoder
+    from celadon.train.encoders.graph import write_encoder
 
     write_encoder(network, tiny_tokenizer(), tmp_path / "mine", card="# mine\n", facts={"base": "none"})
     found = set(verify(tmp_path / "mine", full=True).files)
@@ -187,7 +187,7 @@ def test_a_folder_is_written_whole(tmp_path: Path, network: Any) -> None:
 def test_a_tokenizer_without_marks_is_refused(tmp_path: Path, network: Any) -> None:
     from tokenizers import Tokenizer, models
 
-    from celadon.train.encoders.encoder_files import write_encoder
+    from celadon.train.encoders.graph import write_encoder
 
     bare = Tokenizer(models.WordLevel({"a": 0}, unk_token="a")).to_str()
     with pytest.raises(InputError, match=r"no \[CLS\]"):
@@ -222,7 +222,7 @@ CONFIG = {
 def test_a_folder_that_is_no_bert_is_told_in_one_line(tmp_path: Path, config: Any, weights: Any, told: str) -> None:
     from safetensors.torch import save_file
 
-    from celadon.train.encoders.encoder_network import EncoderNetwork
+    from celadon.train.encoders.network import EncoderNetwork
 
     if config is not None:
         (tmp_path / "config.json").write_text(config)

@@ -15,9 +15,9 @@ from celadon.realize.grammar import class_name, count_grammar
 from celadon.realize.order_model import Features, split_sums
 from celadon.realize.tree_chooser import TreeChooser
 from celadon.train.realizer.fergus import jackknifed_treelets
-from celadon.train.realizer.fergus_lm import joined, number_sentences, text_words, with_small_beginnings
-from celadon.train.realizer.fergus_order import OrderRecipe, Treelet, _log_total, train_order_model
-from celadon.train.realizer.fergus_trees import arrange_derivation, held_out_names, part_trees, read_derivations
+from celadon.train.realizer.order_model import OrderRecipe, Treelet, _log_total, train_order_model
+from celadon.train.realizer.trees import arrange_derivation, held_out_names, part_trees, read_derivations
+from celadon.train.realizer.trigrams import joined, number_sentences, text_words, with_small_beginnings
 from tests.conftest import missing_part
 from tests.realize.small_treebank import CONLLU, bracketed, derivations
 
@@ -67,7 +67,7 @@ def test_a_grammar_counts_every_word_once() -> None:
 
 
 def test_treelets_have_the_order_of_the_sentence() -> None:
-    from celadon.train.realizer.fergus_trees import TreebankTree
+    from celadon.train.realizer.trees import TreebankTree
 
     trees = [TreebankTree(str(at), each) for at, each in enumerate(derivations(12))]
     grammar = count_grammar([tree.derivation for tree in trees])

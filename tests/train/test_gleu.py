@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from scipy.optimize import minimize
 
-from celadon.cli.train import gleu as command
+from celadon.cli.train import combinations as command
 from celadon.core import CeladonError, Sample, UsageError
 from celadon.metrics.gleu import Gleu, GleuPlus
 from celadon.metrics.gleu_weights import FEATURES_OF
@@ -21,7 +21,7 @@ from celadon.parsing.loading import forget, parser, share_parser
 from celadon.scoring.batch import Batch
 from celadon.synth.tokens import number_sentences
 from celadon.train.combinations.gleu import PENALTIES, GleuRecipe, fit, make_examples
-from celadon.train.parsers.parser import ParserRecipe, estimate
+from celadon.train.parsers.grammar import ParserRecipe, estimate
 from tests.conftest import missing_part
 from tests.parsing.small_dependencies import Remembering, make_dependencies, share_parsers
 
@@ -127,7 +127,7 @@ def run(tmp_path: Path) -> Iterator[Callable[..., Path]]:
     corpus, output = tmp_path / "corpus.txt", tmp_path / "mine.json"
     corpus.write_text("\n".join(sentence.replace(" .", ".") for sentence in CORPUS) + "\n")
     kinds = argparse.ArgumentParser()
-    command.add_parser(kinds.add_subparsers())
+    command.add_parsers(kinds.add_subparsers())
 
     def run(*options: str) -> Path:
         given = ["gleu", str(corpus), "--output", str(output), "--length", "7", "--count", "12", "--held-out", "3"]

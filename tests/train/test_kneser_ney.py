@@ -14,15 +14,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from celadon.cli.train import ngram as command
+from celadon.cli.train import language_models as command
 from celadon.core import InputError, OutputError, UsageError
 from celadon.models.language.ngram_lm import open_ngram
 from celadon.models.language.ngram_tables import NgramTables
 from celadon.train.corpus import Corpus
 from celadon.train.language_models.kneser_ney import FALLBACK, discounts, held_out_perplexity, train_ngrams
-from celadon.train.language_models.ngram_files import TrainedNgrams, write_arpa
-from celadon.train.language_models.vocabulary import marks_of, train_tokenizer
-from celadon.train.model_folder import scripts_of
+from celadon.train.language_models.ngrams import TrainedNgrams, write_arpa
+from celadon.train.language_models.vocabulary import marks_of, scripts_of, train_tokenizer
 from tests.kenlm_part import require_kenlm
 
 BEGIN, END = 1, 2
@@ -244,7 +243,7 @@ def test_scripts_are_those_of_the_letters() -> None:
 
 def train(*arguments: str | Path) -> int:
     parser = argparse.ArgumentParser()
-    command.add_parser(parser.add_subparsers())
+    command.add_parsers(parser.add_subparsers())
     chosen = parser.parse_args(["ngram", *map(str, arguments)])
     code: int = chosen.run(chosen)
     return code

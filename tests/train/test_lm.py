@@ -16,11 +16,9 @@ import pytest
 
 from celadon.cli import main
 from celadon.core import UsageError
-from celadon.train.batches import Plan
-from celadon.train.corpus import Corpus
-from celadon.train.language_models.lm import Recipe, Training, prepare
-from celadon.train.language_models.lm_files import finish, measure_graph
-from celadon.train.language_models.lstm_graph import lstm_graph
+from celadon.train.corpus import Corpus, Plan
+from celadon.train.language_models.lm import Recipe, Training, finish, measure_graph, prepare
+from celadon.train.language_models.lstm import lstm_graph
 from tests import processes
 
 torch = pytest.importorskip("torch") if os.environ.get("CI") != "true" else __import__("torch")

@@ -24,9 +24,8 @@ from celadon.core import InputError, UsageError
 from celadon.io.weight_files import read_morcela
 from celadon.models.language import loading
 from celadon.models.language.language_model import TokenScores
-from celadon.train.combinations.morcela import Likelihoods, interval, learn_morcela, learn_weights, measure
-from celadon.train.combinations.ratings import read_ratings
-from celadon.train.combinations.two_labels import area_under_curve, best_threshold, matthews
+from celadon.train.combinations.morcela import Likelihoods, fit_morcela, interval, learn_weights, measure
+from celadon.train.combinations.ratings import area_under_curve, best_threshold, matthews, read_ratings
 
 WORDS = "the a cat dog sat ran on mat under tree away and then it was quick".split()
 
@@ -218,7 +217,7 @@ def cola(path: Path, model: Bigrams, count: int = 400, seed: int = 7) -> str:
 
 def test_figures_are_of_texts_not_trained_on(tmp_path: Path, model: Bigrams) -> None:
     table = read_ratings(cola(tmp_path / "c.tsv", model), None)
-    learned = learn_morcela(table, model, hold_out=150, seed=11)
+    learned = fit_morcela(table, model, hold_out=150, seed=11)
     order = np.random.default_rng(11).permutation(400)
     training, rest = order[:250], order[250:]
     measured = measure(model, [str(row["text"]) for row in table.rows])
@@ -254,7 +253,7 @@ def test_from_the_command_line_to_weights(
     assert (content["model"], content["model_sha256"]) == ("bigrams", model.digest)
     assert content["model_facts"] == {"begin": "<s>", "end": "left-out"}
     assert (content["trained_on"]["rows"], content["trained_on"]["held_out"]) == (320, 80)
-    learned = learn_morcela(read_ratings(path, None), model, seed=content["trained_on"]["seed"])
+    learned = fit_morcela(read_ratings(path, None), model, seed=content["trained_on"]["seed"])
     read = read_morcela(str(out))
     assert (read.beta, read.gamma, read.model) == (learned.weights.beta, learned.weights.gamma, "bigrams")
 

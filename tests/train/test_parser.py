@@ -14,17 +14,16 @@ import nltk
 import numpy as np
 import pytest
 
-from celadon.cli.train import parser as command
+from celadon.cli.train import treebanks as command
 from celadon.core import InputError, UsageError
 from celadon.parsing import Failure
 from celadon.parsing.brackets import Tree, TreebankFile, parse_trees, read_treebank
 from celadon.parsing.chart_parser import ChartParse, ChartParser, chart_parser
 from celadon.parsing.grammar_files import load_grammar, save_grammar
 from celadon.parsing.lexicon import CountedLexicon
-from celadon.train.parsers.bracket_scores import compare_trees
-from celadon.train.parsers.parser import ParserRecipe, estimate, measure, part, prepared
-from celadon.train.parsers.penn_forms import read_tagged
-from celadon.train.parsers.tree_annotations import JOINING, ROOT, SPLITS
+from celadon.train.parsers.grammar import JOINING, ROOT, SPLITS, ParserRecipe, estimate, part, prepared
+from celadon.train.parsers.training import compare_trees, measure
+from celadon.train.parsers.trees import read_tagged
 from tests.parsing.small_grammars import need_compiler
 
 NOUNS = "cat dog fish bird house garden tree river".split()
@@ -226,8 +225,10 @@ def test_files_are_dealt_out_whole(trees: list[Tree]) -> None:
 
 def run(*given: str) -> int:
     top = argparse.ArgumentParser()
-    command.add_parser(top.add_subparsers())
-    return command.run(top.parse_args(["parser", *given]))
+    command.add_parsers(top.add_subparsers())
+    arguments = top.parse_args(["parser", *given])
+    code: int = arguments.run(arguments)
+    return code
 
 
 @pytest.fixture(scope="module")

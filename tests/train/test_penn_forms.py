@@ -8,7 +8,7 @@ import pytest
 
 from celadon.parsing.brackets import parse_trees
 from celadon.text.penn_words import penn_words
-from celadon.train.parsers.penn_forms import read_tagged, with_penn_words
+from celadon.train.parsers.trees import read_tagged, with_penn_words
 
 TREES = {
     "A well-known, state-of-the-art parser": (

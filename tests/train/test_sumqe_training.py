@@ -19,9 +19,9 @@ from celadon.io.weight_files import read_quality
 from celadon.metrics.quality_features import NAMED
 from celadon.metrics.reading.features import ReadingModels
 from celadon.metrics.sumqe import QUESTIONS
+from celadon.train.combinations.rated_sets import damaged_sets, lower_ratings, read_sets
+from celadon.train.combinations.ridge import PENALTIES, Problem, Search, Setting, scale_of
 from celadon.train.combinations.sumqe import MULTI, SINGLE, Measured, fit_heads, folds_of, held_out_figures, measure
-from celadon.train.combinations.sumqe_ridge import PENALTIES, Problem, Search, Setting, scale_of
-from celadon.train.combinations.sumqe_sets import damaged_sets, lower_ratings, read_sets
 from tests.conftest import missing_part
 from tests.tiny_encoder import make_encoder
 from tests.tiny_models import make_bigrams

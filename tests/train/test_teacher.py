@@ -13,9 +13,9 @@ from celadon.core import InputError, UsageError
 from celadon.models.encoders.encoder import open_sentence_encoder
 from celadon.models.language.smollm2.layout import Precision
 from celadon.models.language.smollm2.smoothing import no_smoothing
-from celadon.train.combinations.two_labels import area_under_curve
+from celadon.train.combinations.ratings import area_under_curve
 from celadon.train.corpus import Corpus
-from celadon.train.encoders.encoder_recipes import TeacherRecipe
+from celadon.train.encoders.recipes import TeacherRecipe
 from tests.conftest import missing_part
 from tests.models import tiny_llama
 from tests.models.tiny_llama import SHAPE
@@ -55,8 +55,7 @@ def base(tmp_path_factory: pytest.TempPathFactory, weights: dict[str, np.ndarray
 
 
 def _training(files: Path, base: Path, work: Path, recipe: TeacherRecipe = RECIPE) -> Any:  # noqa: F811
-    from celadon.train.encoders.acceptability_examples import Sources
-    from celadon.train.encoders.material import TEACHER_STREAM, prepare
+    from celadon.train.encoders.examples import TEACHER_STREAM, Sources, prepare
     from celadon.train.encoders.teacher import TeacherTraining, teacher_tokenizer
 
     sources = Sources(Corpus((files / "corpus.txt",), 0.1), (files / "bank.conllu",), (files / "labels.tsv",))
@@ -75,7 +74,7 @@ def taught(files: Path, base: Path, tmp_path_factory: pytest.TempPathFactory) ->
 
 
 def test_states_are_those_of_transformers(base: Path, weights: dict[str, np.ndarray]) -> None:
-    from celadon.train.encoders.teacher_network import TeacherNetwork
+    from celadon.train.encoders.teacher import TeacherNetwork
 
     theirs = LlamaModel(tiny_llama.their_config()).eval()
     theirs.load_state_dict({name.removeprefix("model."): torch.tensor(each) for name, each in weights.items()})
@@ -96,7 +95,7 @@ def test_states_are_those_of_transformers(base: Path, weights: dict[str, np.ndar
 
 
 def test_only_upper_layers_learn_and_a_stopped_run_comes_to_the_same(files: Path, base: Path, tmp_path: Path) -> None:  # noqa: F811
-    from celadon.train.encoders.teacher_network import TeacherNetwork
+    from celadon.train.encoders.teacher import TeacherNetwork
 
     recipe = TeacherRecipe(**{**RECIPE.__dict__, "passes": 0.5})
     whole = _training(files, base, tmp_path / "whole", recipe)
@@ -180,8 +179,7 @@ def test_an_encoder_learns_what_its_teacher_says(taught: Path, files: Path, tmp_
 
 
 def test_what_is_no_teacher_is_refused(tmp_path: Path, files: Path, capsys: pytest.CaptureFixture[str]) -> None:  # noqa: F811
-    from celadon.train.encoders.teacher import open_teacher
-    from celadon.train.encoders.teacher_network import TeacherNetwork
+    from celadon.train.encoders.teacher import TeacherNetwork, open_teacher
 
     with pytest.raises(InputError, match="no such file"):
         open_teacher(tmp_path / "none")

@@ -10,7 +10,7 @@ import pytest
 
 from celadon.core import InputError
 from celadon.parsing.brackets import Tree, TreebankFile
-from celadon.train.parsers.tree_documents import by_document
+from celadon.train.parsers.trees import by_document
 
 TEXTS = {
     "ferry": "Overview\n\nThe ferry runs (daily). It is late. See also",

@@ -14,15 +14,18 @@ from celadon.cli import main
 from celadon.core import InputError, UsageError
 from celadon.models.words.word_vectors import word_vectors
 from celadon.train.corpus import Corpus
-from celadon.train.language_models.word_vector_files import CHARGED, in_memory, judge_transitions, sentence_pairs
 from celadon.train.language_models.word_vectors import (
+    CHARGED,
     VectorRecipe,
     Vocabulary,
     count_pairs,
+    in_memory,
+    judge_transitions,
     leading_vectors,
     positive_information,
     read_vocabulary,
     rounded,
+    sentence_pairs,
 )
 
 TOPICS = (

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
     from celadon.io.conllu import TreeSentence
     from celadon.realize.fergus import Realized, Realizer
-    from celadon.realize.lattice import Sentence
+    from celadon.realize.lp_chooser import Sentence
     from celadon.realize.trees import Arranged
     from celadon.realize.xtag_sites import Coverage, XtagSites
 
@@ -167,8 +167,7 @@ def _realized(
     arguments: argparse.Namespace, realizer: Realizer, sites: XtagSites | None, trees: Sequence[TreeSentence]
 ) -> Iterator[_Made]:
     from celadon.cli.progress import CountProgress
-    from celadon.realize.lp_chooser import Beam
-    from celadon.realize.rescoring import NBEST
+    from celadon.realize.lp_chooser import NBEST, Beam
     from celadon.realize.tree_input import arrange_sentence
 
     wanted = arguments.nbest
@@ -189,7 +188,7 @@ def _realized(
 
 def _ranked_again(arguments: argparse.Namespace, realizer: Realizer, some: list[_Made]) -> Iterator[_Made]:
     from celadon.models.language.loading import language_model
-    from celadon.realize.rescoring import rescore
+    from celadon.realize.lp_chooser import rescore
     from celadon.synth.tokens import capitalised, text_of
 
     if not arguments.rescore:

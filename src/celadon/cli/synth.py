@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from celadon.cli.train.bars import bar
+from celadon.cli.train.options import bar
 
 if TYPE_CHECKING:
     from celadon.parsing.brackets import Tree

@@ -8,7 +8,7 @@ her class or her tag; the supertags of a class; and the numbers of daughters of 
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache, cached_property
@@ -18,8 +18,44 @@ import numpy as np
 from celadon.core import FloatArray, IntArray
 from celadon.parsing.lexicon import CountTable, shapes
 from celadon.parsing.supertags import Derivation, Supertag
-from celadon.realize.counts import Tally
-from celadon.realize.word_forms import form
+from celadon.realize.trees import form
+
+
+def leaning(counts: FloatArray, wider: FloatArray, chosen: IntArray | None = None) -> FloatArray:
+    """Return the shares that counts tell, leaning on those of a wider context as heavily as the counts are varied.
+
+    ``chosen`` are the things whose shares are wanted, and which ``wider`` tells of; by default all.
+    """
+    kinds = max(int(np.count_nonzero(counts)), 1)
+    shares: FloatArray = ((counts if chosen is None else counts[chosen]) + kinds * wider) / (counts.sum() + kinds)
+    return shares
+
+
+class Tally:
+    """Counts of columns in named rows, while they are being counted."""
+
+    def __init__(self) -> None:
+        self._rows: defaultdict[str, Counter[int]] = defaultdict(Counter)
+
+    def add(self, names: Iterable[str], column: int) -> None:
+        """Count a column once in each of the rows."""
+        for name in names:
+            self._rows[name][column] += 1
+
+    def table(self, least: int = 1) -> CountTable:
+        """All rows in the order of their names, without those whose counts are fewer than ``least`` together."""
+        names = sorted(name for name, row in self._rows.items() if row.total() >= least)
+        return count_table(names, [self._rows[name] for name in names])
+
+
+def count_table(names: Sequence[str], rows: Sequence[Counter[int]]) -> CountTable:
+    """A table of counts."""
+    entries = [sorted(row.items()) for row in rows]
+    first = np.cumsum([0, *map(len, entries)]).astype(np.int64)
+    flat = [entry for row in entries for entry in row]
+    column = np.array([column for column, _ in flat], dtype=np.int64)
+    return CountTable(names, first, column, np.array([count for _, count in flat], dtype=np.float64))
+
 
 RARE = 5
 """Words seen at most so often tell what new words of their look may be."""
@@ -45,28 +81,17 @@ def class_name(supertag: Supertag) -> str:
 
 @dataclass(frozen=True, eq=False)
 class TreeGrammar:
-    """Counts over the derivations of a treebank.
+    """Counts over the derivations of a treebank."""
 
-    Attributes
-    ----------
-    supertags
-        All elementary trees.
-    words, looks
-        How often words, and rare words of a look, anchor each.
-    daughters
-        How often each class hangs from a mother: rows are ``w`` word and class, ``s`` supertag, ``c`` class, ``t`` tag.
-    within
-        For each class (``c``), also with the tag of the mother (``m``), how often each of its supertags is meant.
-    numbers
-        How often a supertag (``s``) and a class (``c``) have so many daughters.
-    """
-
-    supertags: tuple[Supertag, ...]
+    supertags: tuple[Supertag, ...]  # all elementary trees
+    # words, looks: how often words, and rare words of a look, anchor each
     words: CountTable
     looks: CountTable
+    # how often each class hangs from a mother: rows are ``w`` word and class, ``s`` supertag, ``c`` class, ``t`` tag
     daughters: CountTable
+    # for each class (``c``), also with the tag of the mother (``m``), how often each of its supertags is meant
     within: CountTable
-    numbers: CountTable
+    numbers: CountTable  # how often a supertag (``s``) and a class (``c``) have so many daughters
 
     @cached_property
     def class_names(self) -> tuple[str, ...]:
@@ -89,11 +114,6 @@ class TreeGrammar:
         """How much of the treebank's words each supertag has."""
         counts = self.words.totals(len(self.supertags)) + 0.1
         return np.asarray(counts / counts.sum())
-
-    @cached_property
-    def numbers_of(self) -> dict[Supertag, int]:
-        """The number of each supertag."""
-        return {each: number for number, each in enumerate(self.supertags)}
 
 
 def mother_contexts(word: str, supertag: Supertag | None) -> tuple[str, ...]:

@@ -9,46 +9,35 @@ wide, the worst are dropped and the result is said not to be exact.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from celadon.core import FloatArray, IntArray
+from celadon.models.language.language_model import LanguageModel
 from celadon.realize.order_model import TreeletScores
 from celadon.realize.trees import WordTree
-from celadon.realize.trigrams import Table
-from celadon.realize.unraveler import HEAD, TreeletLattice
+from celadon.realize.trigrams import Table, Trigrams
+from celadon.realize.unraveler import HEAD, Arc, TreeletLattice
 
 NONE = -1
 
 
 class Parts(NamedTuple):
-    """Some parts of sentences, each over the same words.
+    """Some parts of sentences, each over the same words."""
 
-    Attributes
-    ----------
-    score
-        What is known of their scores: nothing yet of the trigrams that end in their first two words.
-    first, second
-        Their first two words; the second is NONE in a part of one word.
-    before_last, last
-        Their last two words, likewise.
-    item
-        The item placed last.
-    back
-        Where they come from: the state before and the part there, the item and its part.
-    """
-
-    score: FloatArray
+    score: FloatArray  # what is known of their scores: nothing yet of the trigrams that end in their first two words
+    # first, second: their first two words; the second is NONE in a part of one word
     first: IntArray
     second: IntArray
+    # before_last, last: their last two words, likewise
     before_last: IntArray
     last: IntArray
-    item: IntArray
-    back: IntArray
+    item: IntArray  # the item placed last
+    back: IntArray  # where they come from: the state before and the part there, the item and its part
 
     def take(self, chosen: npt.NDArray[Any]) -> Parts:
         """Some of the parts."""
@@ -64,35 +53,16 @@ class Path(NamedTuple):
 
 @dataclass(frozen=True)
 class Beam:
-    """How much is kept.
+    """How much is kept."""
 
-    Attributes
-    ----------
-    width
-        The most parts of a state.
-    best
-        How many sentences are wanted.
-    """
-
-    width: int = 128
-    best: int = 1
+    width: int = 128  # the most parts of a state
+    best: int = 1  # how many sentences are wanted
 
 
 class PathChooser:
-    """Finds the best paths through the lattice of one tree.
+    """Finds the best paths through the lattices of one tree's treelets.
 
-    Parameters
-    ----------
-    tree
-        The tree.
-    lattices
-        For each word the lattice of its treelet.
-    scores
-        For each word the order model's scores of its treelet.
-    table
-        The trigrams of the tree's different words in alphabetical order, already weighted.
-    beam
-        How much is kept.
+    The table has the trigrams of the tree's different words in alphabetical order, already weighted.
     """
 
     def __init__(
@@ -141,7 +111,7 @@ class PathChooser:
             here = self._kept(_joined(states[state])) if state else _NO_PARTS
             merged.append(here)
             states[state] = []
-            gains = scores.before[_items(mask)].sum(axis=0)
+            gains = scores.before[[item for item in range(mask.bit_length()) if mask >> item & 1]].sum(axis=0)
             for arc in lattice.arcs[state]:
                 added = self._item(word, arc.item)
                 if state:
@@ -237,10 +207,6 @@ _NOTHING = np.zeros(0, np.int64)
 _NO_PARTS = Parts(np.zeros(0), _NOTHING, _NOTHING, _NOTHING, _NOTHING, _NOTHING, np.zeros((0, 4), np.int64))
 
 
-def _items(mask: int) -> list[int]:
-    return [item for item in range(mask.bit_length()) if mask >> item & 1]
-
-
 def _pointers(state: IntArray, part: IntArray, item: int, piece: IntArray) -> IntArray:
     return np.stack([state, part, np.full(len(state), item), piece], axis=1)
 
@@ -258,3 +224,90 @@ def _first_of_each(keys: IntArray, best: int) -> IntArray:
     begins = np.flatnonzero(np.append(True, ranked[1:] != ranked[:-1]))
     rank = np.arange(len(keys)) - np.repeat(begins, np.diff(np.append(begins, len(keys))))
     return np.sort(order[rank < best])
+
+
+LEAF = TreeletLattice((0, 1), ((Arc(HEAD, 1),), ()))
+"""The lattice of a word without daughters."""
+
+LEAF_SCORES = TreeletScores(np.zeros((1, 1)), np.zeros((2, 2)))
+
+
+@dataclass(frozen=True)
+class Lattice:
+    """The lattice of a tree: that of each word with its daughters, in which a subtree is one arc."""
+
+    treelets: tuple[TreeletLattice, ...]  # for each word its lattice
+    scores: tuple[TreeletScores, ...]  # for each word what speaks for the orders of its treelet
+
+    @property
+    def states(self) -> int:
+        """The states of all treelets."""
+        return sum(len(each.masks) for each in self.treelets)
+
+    @property
+    def arcs(self) -> int:
+        """The arcs of all treelets."""
+        return sum(len(arcs) for each in self.treelets for arcs in each.arcs)
+
+    @property
+    def orders(self) -> int:
+        """How many orders of the words the lattice encodes."""
+        total = 1
+        for each in self.treelets:
+            total *= each.orders
+        return total
+
+    @property
+    def exact(self) -> bool:
+        """Whether no state was left out."""
+        return all(each.exact for each in self.treelets)
+
+
+@dataclass(frozen=True)
+class Sentence:
+    """A sentence that was made."""
+
+    order: tuple[int, ...]  # the numbers of the tree's words in their order
+    words: tuple[str, ...]  # the words
+    score: float  # its score; higher is better
+
+
+@dataclass(frozen=True)
+class Found:
+    """The best sentences, the best first, and whether they are sure to be the best that the lattice has."""
+
+    sentences: tuple[Sentence, ...]
+    exact: bool
+
+
+def best_sentences(tree: WordTree, lattice: Lattice, trigrams: Trigrams, weight: float, beam: Beam) -> Found:
+    """Find the best sentences of a lattice; ``weight`` is that of the trigrams against the lattice's scores."""
+    table = trigrams.table(sorted(set(tree.words))) * np.float32(weight)
+    chooser = PathChooser(tree, lattice.treelets, lattice.scores, table, beam)
+    sentences: dict[tuple[str, ...], Sentence] = {}
+    for path in chooser.paths():
+        words = tuple(tree.words[word] for word in path.order)
+        sentences.setdefault(words, Sentence(path.order, words, path.score))
+        if len(sentences) == beam.best:
+            break
+    return Found(tuple(sentences.values()), lattice.exact and chooser.exact)
+
+
+NBEST = 30
+"""So many sentences of a tree are ranked again, where no other number is asked for."""
+
+Written = Callable[[Sequence[str]], str]
+
+
+def rescore(
+    found: Sequence[Sequence[Sentence]], model: LanguageModel, weight: float, written: Written
+) -> list[tuple[Sentence, ...]]:
+    """Rank the sentences of each tree again: by their score, plus the weighted log-probability of the text."""
+    texts = [written(sentence.words) for sentences in found for sentence in sentences]
+    logprobs = iter([float(scores.logprobs.sum()) for scores in model.score(texts)])
+    ranked = []
+    for sentences in found:
+        scored = [replace(each, score=each.score + weight * next(logprobs)) for each in sentences]
+        order = np.argsort([-each.score for each in scored], kind="stable")
+        ranked.append(tuple(scored[at] for at in order))
+    return ranked

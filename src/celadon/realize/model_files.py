@@ -20,8 +20,7 @@ from celadon.models.store import folder_of
 from celadon.models.store.model_files import files_digest, load_json, loading
 from celadon.parsing.lexicon import CountTable
 from celadon.parsing.supertags import parse_supertag
-from celadon.realize.baseline import Baseline
-from celadon.realize.fergus import Fergus, Settings
+from celadon.realize.fergus import Baseline, Fergus, Settings
 from celadon.realize.grammar import TreeGrammar
 from celadon.realize.order_model import BITS, OrderModel
 from celadon.realize.trigrams import Trigrams, packed, unpacked
@@ -92,13 +91,7 @@ def open_realizer(name: str = BUILTIN) -> tuple[Fergus | Baseline, str]:
 
 
 def load_fergus(folder: Path) -> TrainedFergus:
-    """Read what :func:`save_fergus` wrote.
-
-    Raises
-    ------
-    InputError
-        There is none in the folder, or it is damaged.
-    """
+    """Read what :func:`save_fergus` wrote; raise InputError where there is none, or it is damaged."""
     if not (folder / DESCRIPTION).is_file():
         raise InputError(f"{folder}: there is no realizer in it, for it has no {DESCRIPTION}")
     described = load_json(folder / DESCRIPTION)

@@ -19,8 +19,7 @@ from celadon.core import FloatArray, IntArray
 from celadon.parsing.supertags import Supertag
 from celadon.realize.grammar import TreeGrammar, class_name, supertag_name
 from celadon.realize.tree_chooser import Chosen
-from celadon.realize.trees import WordTree
-from celadon.realize.word_forms import form, unknown_class
+from celadon.realize.trees import WordTree, form, unknown_class
 
 BITS = 20
 """Features are hashed to numbers of so many bits."""
@@ -44,18 +43,10 @@ class Looks(NamedTuple):
 
 
 class TreeletScores(NamedTuple):
-    """What speaks for the orders of a word (number 0) and its daughters (1 and on).
+    """What speaks for the orders of a word (number 0) and its daughters (1 and on)."""
 
-    Attributes
-    ----------
-    before
-        In row i, column j: for i anywhere before j.
-    beside
-        For i just before j; the last row is the beginning, the last column the end of the treelet.
-    """
-
-    before: FloatArray
-    beside: FloatArray
+    before: FloatArray  # in row i, column j: for i anywhere before j
+    beside: FloatArray  # for i just before j; the last row is the beginning, the last column the end of the treelet
 
 
 def looks_of_tree(tree: WordTree, chosen: Chosen, grammar: TreeGrammar) -> list[Looks]:
@@ -107,22 +98,10 @@ class Features(NamedTuple):
 
 
 def treelet_features(looks: Sequence[Looks], items: Sequence[int], top: bool) -> Features:
-    """The features of all pairs and neighbours of a treelet.
+    """Return the features of all pairs and neighbours of a treelet: the head, then its daughters.
 
-    Parameters
-    ----------
-    looks
-        Of all words of the tree.
-    items
-        The head and its daughters.
-    top
-        Whether the head is the root.
-
-    Returns
-    -------
-    Features
-        For each pair i, j (i before j) row by row without the diagonal, then for each neighbouring pair in the same
-        order, then for each item at the beginning, then at the end.
+    First for each pair i, j (i before j) row by row without the diagonal, then for each neighbouring pair in the same
+    order, then for each item at the beginning, then at the end. ``top`` is whether the head is the root.
     """
     head, size = looks[items[0]], len(items)
     pairs = [(i, j) for i in range(size) for j in range(size) if i != j]
@@ -215,15 +194,9 @@ def _at_edge(a: Looks, h: Looks, d: str, is_head: bool, top: bool) -> Iterator[s
 
 @dataclass(frozen=True, eq=False)
 class OrderModel:
-    """The weights of features.
+    """The weights of features."""
 
-    Attributes
-    ----------
-    weights
-        One for each hashed feature.
-    """
-
-    weights: npt.NDArray[np.float32]
+    weights: npt.NDArray[np.float32]  # one for each hashed feature
 
     def scores(self, looks: Sequence[Looks], items: Sequence[int], top: bool) -> TreeletScores:
         """Score the pairs and neighbours of a treelet; the arguments are those of :func:`treelet_features`."""

@@ -20,17 +20,16 @@ import numpy.typing as npt
 
 from celadon.core import FloatArray, IntArray
 from celadon.parsing.supertags import Supertag
-from celadon.realize.counts import leaning
 from celadon.realize.grammar import (
     MOST_DAUGHTERS,
     TreeGrammar,
+    leaning,
     looks_of,
     mother_contexts,
     supertag_name,
     within_contexts,
 )
-from celadon.realize.trees import WordTree
-from celadon.realize.word_forms import form
+from celadon.realize.trees import WordTree, form
 
 CANDIDATES = 40
 """At most so many supertags of a word are tried."""
@@ -45,24 +44,12 @@ _NOBODY = -1
 
 @dataclass(frozen=True)
 class Chosen:
-    """The supertags of a tree's words.
+    """The supertags of a tree's words."""
 
-    Attributes
-    ----------
-    best
-        Each word's supertag in the best assignment.
-    candidates
-        For each word the supertags that were tried.
-    shares
-        For each word the shares of these, over all assignments.
-    logprob
-        How probable the best assignment is.
-    """
-
-    best: tuple[Supertag, ...]
-    candidates: tuple[tuple[Supertag, ...], ...]
-    shares: tuple[FloatArray, ...]
-    logprob: float
+    best: tuple[Supertag, ...]  # each word's supertag in the best assignment
+    candidates: tuple[tuple[Supertag, ...], ...]  # for each word the supertags that were tried
+    shares: tuple[FloatArray, ...]  # for each word the shares of these, over all assignments
+    logprob: float  # how probable the best assignment is
 
     def kept(self, word: int, least: float) -> list[Supertag]:
         """The best supertag of a word, and the others that have at least a share."""
@@ -75,13 +62,7 @@ class Chosen:
 
 
 class TreeChooser:
-    """Chooses supertags with a grammar.
-
-    Parameters
-    ----------
-    grammar
-        The counts to choose by.
-    """
+    """Chooses supertags by the counts of a grammar."""
 
     def __init__(self, grammar: TreeGrammar) -> None:
         self.grammar = grammar

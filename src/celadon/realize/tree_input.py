@@ -16,8 +16,7 @@ from celadon.io.conllu import NO_HEAD, TreeSentence, read_conllu, tree_fault
 from celadon.io.lines import decode, numbered_lines
 from celadon.io.rows import chomp
 from celadon.io.sources import endings, find_sources, open_stream
-from celadon.realize.trees import Arranged, arrange
-from celadon.realize.word_forms import is_punctuation
+from celadon.realize.trees import Arranged, arrange, is_punctuation
 
 MOST_WORDS = 250
 """Larger trees are refused: the table of their trigrams would be too large."""
@@ -28,15 +27,9 @@ _NOTHING = "_"
 
 
 def read_trees(path: str, kind: str | None = None) -> Iterator[TreeSentence]:
-    """Yield the sentences of a file, also compressed; what is no tree comes with its fault.
+    """Yield the sentences of a file (- for the standard input), also compressed; what is no tree comes with its fault.
 
-    Parameters
-    ----------
-    path
-        The file; ``-`` is the standard input.
-    kind
-        ``conllu`` or ``json``; by default JSON lines where the file's name ends in ``.jsonl`` or ``.json``, else
-        CoNLL-U.
+    ``kind`` is ``conllu`` or ``json``; by default JSON lines where the name ends in ``.jsonl`` or ``.json``.
     """
     if kind == "json" or (kind is None and endings(path)[0] in (".jsonl", ".json")):
         return _read_json(path)

@@ -16,7 +16,7 @@ import numpy.typing as npt
 
 from celadon.core import IntArray
 from celadon.models.language.ngram_tables import KeyArray, NgramTables, find
-from celadon.realize.word_forms import known_form
+from celadon.realize.trees import known_form
 
 BEGIN, END = "<s>", "</s>"
 
@@ -28,18 +28,10 @@ Table = npt.NDArray[np.float32]
 
 @dataclass(frozen=True, eq=False)
 class Trigrams:
-    """A trigram model of words.
+    """A trigram model of words."""
 
-    Attributes
-    ----------
-    words
-        The vocabulary: the two marks, classes of unknown words, words.
-    tables
-        The n-grams.
-    """
-
-    words: tuple[str, ...]
-    tables: NgramTables
+    words: tuple[str, ...]  # the vocabulary: the two marks, classes of unknown words, words
+    tables: NgramTables  # the n-grams
 
     @cached_property
     def numbers(self) -> dict[str, int]:
@@ -52,18 +44,9 @@ class Trigrams:
         return np.array([self.numbers.get(known_form(word, self.numbers), other) for word in words], dtype=np.int64)
 
     def table(self, words: Sequence[str]) -> Table:
-        """The logarithm of P(c | a, b) for all a, b and c of some words.
+        """Return the logarithm of P(c | a, b) for all a, b and c of some words, the begin mark and the end mark.
 
-        Parameters
-        ----------
-        words
-            The words.
-
-        Returns
-        -------
-        array
-            Three axes, each of the words, the begin mark and the end mark; of two words after the begin mark the first
-            is told by the begin mark as a and b.
+        Of two words after the begin mark the first is told by the begin mark as a and b.
         """
         ids = np.append(self.look_up(words), [self.tables.begin, self.tables.end]).astype(np.uint64)
         bits, size = np.uint64(self.tables.bits), len(ids)

@@ -30,21 +30,11 @@ HEAD = 0
 
 
 class Band(NamedTuple):
-    """A stretch of the mother's elementary tree where daughters can stand.
+    """A stretch of the mother's elementary tree where daughters can stand."""
 
-    Attributes
-    ----------
-    side
-        The side of the head; None for the head itself.
-    label
-        The node's label.
-    slot
-        The label of the argument that fills it; None for room for modifiers.
-    """
-
-    side: Side | None
-    label: str
-    slot: str | None = None
+    side: Side | None  # the side of the head; None for the head itself
+    label: str  # the node's label
+    slot: str | None = None  # the label of the argument that fills it; None for room for modifiers
 
     @property
     def holds_one(self) -> bool:
@@ -125,25 +115,14 @@ class Arc(NamedTuple):
 
 @dataclass(frozen=True)
 class TreeletLattice:
-    """The orders of a head (item 0) and its daughters (1 and on).
+    """The orders of a head (item 0) and its daughters (1 and on)."""
 
-    Attributes
-    ----------
-    masks
-        For each state what is placed in it, a bit an item; the first state is the beginning, and a state comes after
-        those that lead to it.
-    arcs
-        For each state the steps from it.
-    exact
-        Whether no state was left out.
-    relaxed
-        Whether the supertags did not fit together, so that more was permitted than they permit.
-    """
-
+    # for each state what is placed in it, a bit an item; the first state is the beginning, and a state comes after
+    # those that lead to it
     masks: tuple[int, ...]
-    arcs: tuple[tuple[Arc, ...], ...]
-    exact: bool = True
-    relaxed: bool = False
+    arcs: tuple[tuple[Arc, ...], ...]  # for each state the steps from it
+    exact: bool = True  # whether no state was left out
+    relaxed: bool = False  # whether the supertags did not fit together, so that more was permitted than they permit
 
     @cached_property
     def orders(self) -> int:
@@ -173,22 +152,10 @@ def unravel_treelet(
     most_states: int = MOST_STATES,
     beam: int = BEAM,
 ) -> TreeletLattice:
-    """Make the lattice of a treelet.
+    """Make the lattice of a treelet, given the mother's bands and those where each daughter may stand.
 
-    Parameters
-    ----------
-    bands
-        The mother's bands.
-    permitted
-        For each daughter the bands where it may stand; where there are none, it may stand anywhere.
-    kinds
-        For each daughter a number, the same for daughters that are the same: of these only one order is made.
-    scores
-        What a beam goes by.
-    most_states
-        The lattice is whole up to so many states.
-    beam
-        The states of each length that are kept of a larger one.
+    A daughter without any may stand anywhere. Of daughters of the same kind only one order is made. The lattice is
+    whole up to ``most_states``; of a larger one a beam goes by the scores and keeps so many states of each length.
     """
     head = frozenset(at for at, band in enumerate(bands) if band.side is None)
     free = _room(bands)

@@ -25,39 +25,26 @@ from celadon.realize.unraveler import Site
 
 # the parts of speech that XTAG may have for what a treebank tags so; of other tags all are taken
 _PARTS = {
-    "CC": "Conj",
-    "CD": "D A N",
-    "DT": "D N",
-    "EX": "N",
-    "IN": "P Comp Conj Ad",
-    "JJ": "A D",
-    "JJR": "A D",
-    "JJS": "A D",
-    "MD": "V",
-    "NN": "N",
-    "NNS": "N",
-    "NNP": "N",
-    "NNPS": "N",
-    "PDT": "D",
-    "POS": "G",
-    "PRP": "N",
-    "PRP$": "D",
-    "RB": "Ad",
-    "RBR": "Ad",
-    "RBS": "Ad",
-    "RP": "PL Ad P",
-    "TO": "V P",
-    "UH": "I",
-    "VB": "V",
-    "VBD": "V",
-    "VBG": "V A N",
-    "VBN": "V A",
-    "VBP": "V",
-    "VBZ": "V",
-    "WDT": "D N Comp",
-    "WP": "N",
-    "WP$": "D",
-    "WRB": "Ad",
+    tag: parts.split()
+    for parts, tags in {
+        "Conj": "CC",
+        "D A N": "CD",
+        "D N": "DT",
+        "N": "EX NN NNS NNP NNPS PRP WP",
+        "P Comp Conj Ad": "IN",
+        "A D": "JJ JJR JJS",
+        "V": "MD VB VBD VBP VBZ",
+        "D": "PDT PRP$ WP$",
+        "G": "POS",
+        "Ad": "RB RBR RBS WRB",
+        "PL Ad P": "RP",
+        "V P": "TO",
+        "I": "UH",
+        "V A N": "VBG",
+        "V A": "VBN",
+        "D N Comp": "WDT",
+    }.items()
+    for tag in tags.split()
 }
 # the labels that the Penn Treebank has for XTAG's
 _LABELS = {
@@ -87,63 +74,36 @@ _OTHER: dict[Side, Side] = {"left": "right", "right": "left"}
 
 
 class _Uses(NamedTuple):
-    """What the trees of a word have together.
+    """What the trees of a word have together."""
 
-    Attributes
-    ----------
-    roots
-        The topmost nodes of initial trees.
-    rooms
-        The nodes to which something may be adjoined.
-    places, companions
-        Places for substitution, and further anchors.
-    feet
-        The feet of all auxiliary trees.
-    bare
-        Where its mother can be if the word stands alone: at a foot, or in a place that nothing else is there to fill.
-    complements
-        The feet that are daughters in the Penn Treebank.
-    """
-
-    roots: frozenset[str]
-    rooms: frozenset[str]
+    roots: frozenset[str]  # the topmost nodes of initial trees
+    rooms: frozenset[str]  # the nodes to which something may be adjoined
+    # places, companions: places for substitution, and further anchors
     places: frozenset[Place]
     companions: frozenset[tuple[str, Place]]
-    feet: frozenset[Place]
+    feet: frozenset[Place]  # the feet of all auxiliary trees
+    # where its mother can be if the word stands alone: at a foot, or in a place that nothing else is there to fill
     bare: frozenset[Place]
-    complements: frozenset[Place]
+    complements: frozenset[Place]  # the feet that are daughters in the Penn Treebank
 
 
 @dataclass(frozen=True)
 class Coverage:
-    """How much of trees XTAG had a say in.
+    """How much of trees XTAG had a say in."""
 
-    Attributes
-    ----------
-    words, entries, defaults
-        All words, those with an entry in the lexicon, and those that only the morphology knows.
-    attached, placed
-        All words with a mother, and those whose sites are XTAG's.
-    types
-        The different words, each with where its trees come from.
-    """
-
+    # words, entries, defaults: all words, those with an entry in the lexicon, and those that only the morphology
+    # knows
     words: int = 0
     entries: int = 0
     defaults: int = 0
+    # attached, placed: all words with a mother, and those whose sites are XTAG's
     attached: int = 0
     placed: int = 0
-    types: frozenset[tuple[str, str]] = frozenset()
+    types: frozenset[tuple[str, str]] = frozenset()  # the different words, each with where its trees come from
 
     def __add__(self, other: Coverage) -> Coverage:
-        return Coverage(
-            self.words + other.words,
-            self.entries + other.entries,
-            self.defaults + other.defaults,
-            self.attached + other.attached,
-            self.placed + other.placed,
-            self.types | other.types,
-        )
+        sums = {name: count + other.counts()[name] for name, count in self.counts().items()}
+        return Coverage(**sums, types=self.types | other.types)
 
     def __str__(self) -> str:
         sources = Counter(source for _, source in self.types)
@@ -154,24 +114,12 @@ class Coverage:
         )
 
     def counts(self) -> dict[str, int]:
-        """The numbers of words and attachments, by name."""
-        return {
-            "words": self.words,
-            "entries": self.entries,
-            "defaults": self.defaults,
-            "attached": self.attached,
-            "placed": self.placed,
-        }
+        """Return the numbers of words and attachments, by name."""
+        return {name: getattr(self, name) for name in ("words", "entries", "defaults", "attached", "placed")}
 
 
 class XtagSites:
-    """XTAG's opinion of where daughters may be attached.
-
-    Parameters
-    ----------
-    grammar
-        The grammar.
-    """
+    """XTAG's opinion of where daughters may be attached."""
 
     def __init__(self, grammar: Xtag) -> None:
         self._grammar = grammar
@@ -232,7 +180,7 @@ class XtagSites:
     def _of(self, word: str, tag: str) -> _Uses | None:
         """What the trees of a word have together, of the parts of speech that a tag can mean."""
         if (word, tag) not in self._uses:
-            parts = _PARTS.get(tag, "").split()
+            parts = _PARTS.get(tag, [])
             trees = [tree for tree in self._trees_of(word) if not parts or tree.part in parts]
             self._uses[word, tag] = _together(trees) if trees else None
         return self._uses[word, tag]
@@ -277,20 +225,7 @@ def _stands_alone(supertag: Supertag) -> bool:
 
 
 def open_sites(name: str) -> XtagSites:
-    """Open the grammar that is to say where daughters may be attached.
-
-    Parameters
-    ----------
-    name
-        ``xtag:`` and the folder or the tar archive of a release.
-
-    Raises
-    ------
-    UsageError
-        It is no such name.
-    InputError
-        There is no release, or it is damaged.
-    """
+    """Open the grammar that ``xtag:PATH`` names, the folder or the tar archive of a release."""
     kind, _, path = name.partition(":")
     if kind != _KIND or not path:
         raise UsageError(

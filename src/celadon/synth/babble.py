@@ -26,15 +26,8 @@ def _said(text: str) -> int:
 class Babbler:
     """A chain of words learnt from sentences, with two words or one of context.
 
-    Parameters
-    ----------
-    sentences
-        What the chain is learnt from; some thousands at least, for babble that is not just the sentences again.
-
-    Raises
-    ------
-    UsageError
-        There is no sentence with a word in it.
+    It takes some thousands of sentences at least for babble that is not just the sentences again. Raises UsageError
+    where there is no word in them.
     """
 
     def __init__(self, sentences: Sequence[str]) -> None:

@@ -71,10 +71,6 @@ def damaged_document(
     return DamagedDocument(" ".join(made), tuple(made), kind, done)
 
 
-def _repeated(sentences: list[str], others: Sequence[str], amount: float, rng: np.random.Generator) -> _Made:
-    return _repeat(sentences, amount, rng, lambda copied, replaced: copied)
-
-
 def _repeated_changed(sentences: list[str], others: Sequence[str], amount: float, rng: np.random.Generator) -> _Made:
     def change(copied: str, replaced: str) -> str:
         for _ in range(_TRIES):
@@ -129,10 +125,6 @@ def _mixed(sentences: list[str], others: Sequence[str], amount: float, rng: np.r
     return made, len(chosen) / len(sentences)
 
 
-def _broken(sentences: list[str], others: Sequence[str], amount: float, rng: np.random.Generator) -> _Made:
-    return _worsened(sentences, amount, rng, lambda sentence: damage(sentence, rng, others))
-
-
 def _looped(sentences: list[str], others: Sequence[str], amount: float, rng: np.random.Generator) -> _Made:
     def loop(sentence: str) -> Damaged | None:
         tries = (damage_by(pick(rng, _LOOPS), sentence, rng, others) for _ in range(_TRIES))
@@ -171,12 +163,14 @@ def _cut(sentences: list[str], others: Sequence[str], amount: float, rng: np.ran
 
 
 DOCUMENT_KINDS: dict[str, Callable[[list[str], Sequence[str], float, np.random.Generator], _Made]] = {
-    "repeated": _repeated,
+    "repeated": lambda sentences, others, amount, rng: _repeat(sentences, amount, rng, lambda copied, replaced: copied),
     "repeated_changed": _repeated_changed,
     "repeated_beginning": _repeated_beginning,
     "reordered": _reordered,
     "mixed": _mixed,
-    "broken": _broken,
+    "broken": lambda sentences, others, amount, rng: _worsened(
+        sentences, amount, rng, lambda sentence: damage(sentence, rng, others)
+    ),
     "looped": _looped,
     "cut": _cut,
     "beheaded": _beheaded,

@@ -32,29 +32,10 @@ def grammar_sentences(
     seed: int,
     advance: Callable[[int], None] = lambda made: None,
 ) -> list[MadeText]:
-    """Make sentences of the context-free grammar of a treebank.
+    """Make sentences of the context-free grammar of a treebank, with words as frequent as in a corpus.
 
-    Parameters
-    ----------
-    corpus
-        Tells how frequent words are.
-    trees
-        Trees as they were read.
-    length
-        The number of tokens of a sentence, the full stop among them.
-    count
-        How many sentences.
-    seed
-        The same one gives the same sentences.
-    advance
-        Told of every sentence that is made.
-
-    Raises
-    ------
-    UsageError
-        A number is out of range.
-    InputError
-        The grammar has no such sentences.
+    A sentence has ``length`` tokens, the full stop among them; the same seed gives the same sentences. Raises
+    InputError where the grammar has no such sentences.
     """
     check_request(length, count, seed)
     lexicon = Lexicon(corpus, part_of_speech_words(trees))
@@ -84,21 +65,9 @@ _Symbols = tuple[_Symbol, ...]
 
 
 class FreeGrammar:
-    """The context-free grammar of trees, for sentences of one length.
+    """The context-free grammar of trees, for sentences of one length; ``stops`` are the tags of the full stop.
 
-    Parameters
-    ----------
-    trees
-        Trees as they were read.
-    stops
-        The tags of the full stop.
-    length
-        The number of tokens of a sentence.
-
-    Raises
-    ------
-    InputError
-        There is no sentence of that length with one full stop at its end.
+    Raises InputError where there is no sentence of that length with one full stop at its end.
     """
 
     def __init__(self, trees: Iterable[Tree], stops: frozenset[str], length: int) -> None:

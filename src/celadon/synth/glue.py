@@ -33,27 +33,10 @@ _ROUNDS = 50  # of drawing what is still missing
 
 
 def glued_sentences(corpus: TokenCorpus, length: int, sequence: int, count: int, seed: int) -> list[MadeText]:
-    """Make sentences out of sequences of one size; of the sentence's own size, take real sentences.
+    """Make sentences of ``length`` tokens, the full stop among them, out of sequences of one size, which divides it.
 
-    Parameters
-    ----------
-    corpus
-        Where the sequences come from.
-    length
-        The number of tokens of a sentence, the full stop among them.
-    sequence
-        The number of tokens of a sequence; it divides ``length``.
-    count
-        How many sentences; real ones are all different.
-    seed
-        The same one gives the same sentences.
-
-    Raises
-    ------
-    UsageError
-        The numbers do not go together.
-    InputError
-        The corpus has too little for them.
+    Of the sentence's own size, real sentences are taken, all different. The same seed gives the same sentences. Raises
+    InputError where the corpus has too little.
     """
     check_request(length, count, seed, sequence)
     rng = np.random.default_rng([seed, length, sequence])

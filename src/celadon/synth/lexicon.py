@@ -67,21 +67,9 @@ class Joins(NamedTuple):
 
 
 class Lexicon:
-    """The words of a treebank with their tags, and a corpus's pairs of words.
+    """The words of a treebank's tagged sentences by their numbers, and a corpus's pairs of words.
 
-    Parameters
-    ----------
-    corpus
-        Where frequencies and pairs come from.
-    sentences
-        The tagged sentences. The full stop belongs to the tags that mostly bear it, and to no other.
-
-    Attributes
-    ----------
-    words
-        The words, by their numbers.
-    stops
-        The tags that are mostly the full stop's.
+    The full stop belongs to the tags that mostly bear it (``stops``), and to no other.
     """
 
     def __init__(self, corpus: TokenCorpus, sentences: Sequence[Sequence[TaggedWord]]) -> None:

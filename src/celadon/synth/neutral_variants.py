@@ -32,15 +32,7 @@ _COMMA = re.compile(r" ?,(?=\s)")
 
 
 def neutral(sentence: str, rng: np.random.Generator) -> str:
-    """Change the format of a sentence and leave its quality alone; often nothing is changed at all.
-
-    Parameters
-    ----------
-    sentence
-        A sentence, good or damaged.
-    rng
-        Where all chance comes from.
-    """
+    """Change the format of a sentence, good or damaged, and leave its quality alone; often nothing is changed."""
     if rng.random() < 0.35:
         return sentence
     for name, (share, _) in VARIANTS.items():
@@ -53,22 +45,6 @@ def variant(name: str, sentence: str, rng: np.random.Generator) -> str:
     """Return one variant of a sentence, by its name in ``VARIANTS``."""
     made = VARIANTS[name][1](sentence, rng)
     return made if made.strip() else sentence
-
-
-def _lower_case(sentence: str, rng: np.random.Generator) -> str:
-    return sentence.lower()
-
-
-def _first_lower(sentence: str, rng: np.random.Generator) -> str:
-    return sentence[:1].lower() + sentence[1:]
-
-
-def _lower_names(sentence: str, rng: np.random.Generator) -> str:
-    return sentence[:1] + sentence[1:].lower()
-
-
-def _no_final_mark(sentence: str, rng: np.random.Generator) -> str:
-    return _FINAL_MARK.sub("", sentence)
 
 
 def _tokenised(sentence: str, rng: np.random.Generator) -> str:
@@ -89,10 +65,6 @@ def _quotes(sentence: str, rng: np.random.Generator) -> str:
     return _PAIRED.sub(lambda found: opening + found.group(1) + closing, sentence)
 
 
-def _apostrophes(sentence: str, rng: np.random.Generator) -> str:
-    return sentence.replace("’", "'") if "’" in sentence else re.sub(r"(?<=\w)'(?=\w)", "’", sentence)
-
-
 def _placeholders(sentence: str, rng: np.random.Generator) -> str:
     whole, name = split(sentence), pick(rng, _PLACEHOLDERS)
     made = list(whole.pieces)
@@ -103,26 +75,21 @@ def _placeholders(sentence: str, rng: np.random.Generator) -> str:
     return "".join(made).strip()
 
 
-def _digits(sentence: str, rng: np.random.Generator) -> str:
-    return _NUMBER.sub(lambda found: _NUMBERS[found.group().lower()], sentence)
-
-
-def _no_commas(sentence: str, rng: np.random.Generator) -> str:
-    return _COMMA.sub("", sentence)
-
-
 # how often each is chosen, and what it does; in this order, since lower case hides names
 VARIANTS: dict[str, tuple[float, Callable[[str, np.random.Generator], str]]] = {
     "placeholders": (0.15, _placeholders),
-    "digits": (0.15, _digits),
+    "digits": (0.15, lambda text, rng: _NUMBER.sub(lambda found: _NUMBERS[found.group().lower()], text)),
     "quotes": (0.3, _quotes),
-    "apostrophes": (0.15, _apostrophes),
-    "no_commas": (0.06, _no_commas),
+    "apostrophes": (
+        0.15,
+        lambda text, rng: text.replace("’", "'") if "’" in text else re.sub(r"(?<=\w)'(?=\w)", "’", text),
+    ),
+    "no_commas": (0.06, lambda text, rng: _COMMA.sub("", text)),
     "tokenised": (0.4, _tokenised),
     "brackets": (0.3, _brackets),
-    "lower_case": (0.4, _lower_case),
-    "first_lower": (0.1, _first_lower),
-    "no_final_mark": (0.25, _no_final_mark),
+    "lower_case": (0.4, lambda text, rng: text.lower()),
+    "first_lower": (0.1, lambda text, rng: text[:1].lower() + text[1:]),
+    "no_final_mark": (0.25, lambda text, rng: _FINAL_MARK.sub("", text)),
     # where it is asked for by name: sentences were trained on without
-    "lower_names": (0.0, _lower_names),
+    "lower_names": (0.0, lambda text, rng: text[:1] + text[1:].lower()),
 }

@@ -21,38 +21,17 @@ Rng: TypeAlias = np.random.Generator
 Others: TypeAlias = Sequence[str]
 Pieces: TypeAlias = list[str]
 
-# one letter per piece, so that a pattern over the letters finds places: see Sentence.classes
-CLASS_NAMES = {
-    "a": "article or possessive that needs a noun",
-    "d": "other determiner",
-    "p": "preposition that needs an object",
-    "l": "preposition that may stand alone",
-    "t": "to",
-    "b": "finite form of be",
-    "h": "form of have",
-    "o": "form of do",
-    "m": "modal",
-    "e": "be, been, being",
-    "n": "subject pronoun",
-    "j": "object pronoun",
-    "c": "coordinator",
-    "s": "subordinator or relative",
-    "r": "adverb",
-    "v": "known verb where a verb may stand",
-    "x": "capitalised inside the sentence",
-    "#": "with a digit",
-    "w": "other word",
-    ",": "mark inside the sentence",
-    ".": "mark that ends it",
-}
+# one letter per piece, so that a pattern over the letters finds places: see Sentence.classes; further letters are r for
+# an adverb, v for a known verb where a verb may stand, x for a capital inside the sentence, # for a word with a digit,
+# w for any other word, a comma for a mark inside the sentence and a full stop for one that ends it
 _CLASS_OF: dict[str, str] = {}
 for _letter, _words in (
-    ("a", english.ARTICLES | english.POSSESSIVES),
+    ("a", english.ARTICLES | english.POSSESSIVES),  # needs a noun
     ("d", english.DETERMINERS),
-    ("p", english.STRICT_PREPOSITIONS),
-    ("l", english.LOOSE_PREPOSITIONS),
+    ("p", english.STRICT_PREPOSITIONS),  # needs an object
+    ("l", english.LOOSE_PREPOSITIONS),  # may stand alone
     ("t", {"to"}),
-    ("b", english.BE),
+    ("b", english.BE),  # finite
     ("h", english.HAVE),
     ("o", english.DO),
     ("m", english.MODALS),
@@ -60,10 +39,9 @@ for _letter, _words in (
     ("n", english.SUBJECTS),
     ("j", english.OBJECTS),
     ("c", english.COORDINATORS),
-    ("s", english.SUBORDINATORS),
+    ("s", english.SUBORDINATORS),  # or relatives
 ):
-    for _word in _words:
-        _CLASS_OF.setdefault(_word, _letter)
+    _CLASS_OF |= {_word: _letter for _word in _words if _word not in _CLASS_OF}
 
 _PIECE = re.compile(
     r"\s*(?:<\w+>|\[\w+\]|@\w+@|-[lr][rsc]b-"  # marks of unknown words and brackets stay whole
@@ -95,7 +73,7 @@ class Sentence:
 
     @cached_property
     def classes(self) -> str:
-        """One letter of ``CLASS_NAMES`` per piece."""
+        """One letter per piece for its class."""
         found: list[str] = []
         for at, (piece, low) in enumerate(zip(self.pieces, self.low, strict=True)):
             found.append(self._class(at, piece.lstrip(), low, found[-1] if found else ""))
@@ -217,24 +195,12 @@ Make: TypeAlias = Callable[[Sentence, Rng, Others], Pieces | None]
 
 @dataclass(frozen=True)
 class DamageKind:
-    """A way to damage a sentence.
+    """A way to damage a sentence."""
 
-    Attributes
-    ----------
-    make
-        The function that does it; returns None or raises ``DoesNotApply`` where it cannot.
-    weight
-        How often it is chosen, relative to the others.
-    severity
-        How bad one such damage is in a short sentence, 0 to 1.
-    local
-        Whether the fault stays in its place, so that it weighs less in a long sentence.
-    """
-
-    make: Make
-    weight: float
-    severity: float
-    local: bool = True
+    make: Make  # the function that does it; returns None or raises ``DoesNotApply`` where it cannot
+    weight: float  # how often it is chosen, relative to the others
+    severity: float  # how bad one such damage is in a short sentence, 0 to 1
+    local: bool = True  # whether the fault stays in its place, so that it weighs less in a long sentence
 
 
 class Kinds(dict[str, DamageKind]):

@@ -70,20 +70,7 @@ def damage(sentence: str, rng: Rng, others: Others) -> Damaged | None:
 
 
 def damage_by(kind: str, sentence: str, rng: Rng, others: Others) -> Damaged | None:
-    """Damage a sentence in one way.
-
-    Parameters
-    ----------
-    kind
-        One of the names in ``KINDS``.
-    sentence, rng, others
-        As in :func:`damage`.
-
-    Raises
-    ------
-    UsageError
-        There is no such kind.
-    """
+    """Damage a sentence in one way, one of the names in ``KINDS``; see :func:`damage`."""
     if kind not in KINDS:
         raise UsageError(f"unknown kind of damage {kind!r}; known: {', '.join(KINDS)}")
     return _apply(kind, split(sentence), rng, others)

@@ -31,29 +31,10 @@ def template_sentences(
     seed: int,
     advance: Callable[[int], None] = lambda made: None,
 ) -> list[MadeText]:
-    """Make sentences by templates of tags.
+    """Make sentences by templates of tags of a treebank's sentences; pairs of words are learnt from a corpus.
 
-    Parameters
-    ----------
-    corpus
-        Where pairs of words are learnt.
-    sentences
-        Tagged sentences of a treebank, see :mod:`celadon.synth.lexicon`.
-    length
-        The number of tokens of a sentence, the full stop among them.
-    count
-        How many sentences.
-    seed
-        The same one gives the same sentences.
-    advance
-        Told of every sentence that is made.
-
-    Raises
-    ------
-    UsageError
-        A number is out of range.
-    InputError
-        The treebank has too little for such sentences.
+    A sentence has ``length`` tokens, the full stop among them; the same seed gives the same sentences. Raises
+    InputError where the treebank has too little for such sentences.
     """
     check_request(length, count, seed)
     lexicon = Lexicon(corpus, sentences)
@@ -70,21 +51,9 @@ def template_sentences(
 
 
 class TagTemplates:
-    """The chain of tags of a treebank, for templates of one length.
+    """The chain of tags of a treebank, for templates of one length; ``stops`` are the tags of the full stop.
 
-    Parameters
-    ----------
-    sentences
-        The tagged sentences.
-    stops
-        The tags of the full stop.
-    length
-        The number of tags of a template.
-
-    Raises
-    ------
-    InputError
-        No chain of tag pairs has that length and one full stop at its end.
+    Raises InputError where no chain of tag pairs has that length and one full stop at its end.
     """
 
     def __init__(self, sentences: Sequence[Sequence[TaggedWord]], stops: frozenset[str], length: int) -> None:

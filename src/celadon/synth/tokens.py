@@ -91,21 +91,11 @@ def _meet(before: str, token: str) -> bool:
 
 @dataclass(frozen=True)
 class TokenCorpus:
-    """Sentences one after another.
+    """Sentences one after another."""
 
-    Attributes
-    ----------
-    words
-        The tokens that occur, by their numbers.
-    ids
-        The numbers of the tokens of all sentences.
-    starts
-        Where each sentence begins, with one more entry at the end.
-    """
-
-    words: tuple[str, ...]
-    ids: IntArray
-    starts: IntArray
+    words: tuple[str, ...]  # the tokens that occur, by their numbers
+    ids: IntArray  # the numbers of the tokens of all sentences
+    starts: IntArray  # where each sentence begins, with one more entry at the end
 
     def __len__(self) -> int:
         return len(self.starts) - 1
@@ -141,21 +131,9 @@ def number_sentences(sentences: Iterable[Sequence[str]]) -> TokenCorpus:
 def read_token_corpus(
     paths: Sequence[str], advance: Callable[[int], None] = lambda size: None, most: float = float("inf")
 ) -> TokenCorpus:
-    """Read text files (also .xz, .gz, .zst), a paragraph a line.
+    """Read text files (also .xz, .gz, .zst), a paragraph a line, until they have given so many tokens.
 
-    Parameters
-    ----------
-    paths
-        The files.
-    advance
-        Called with how many more bytes of the files, as they lie on disk, have been read.
-    most
-        Stop after the paragraph in which this number of tokens is reached.
-
-    Raises
-    ------
-    InputError
-        A file is missing or damaged, or there are no words in any.
+    ``advance`` is called with how many more bytes of the files, as they lie on disk, have been read.
     """
 
     def sentences() -> Iterator[list[str]]:

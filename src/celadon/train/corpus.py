@@ -10,14 +10,15 @@ import hashlib
 import json
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import chain, islice
+from itertools import chain, count, islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
 from celadon.core import InputError, IntArray, UsageError
+from celadon.io import BadRow
 from celadon.io.paragraphs import read_paragraphs
 from celadon.text.sentences import split_sentences
 
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
 _PARTS = 10_000
 _PARAGRAPHS_AT_ONCE = 2_000
 
+T = TypeVar("T")
 Advance = Callable[[int], None]
 
 
@@ -39,21 +41,11 @@ class Sentence(NamedTuple):
 
 @dataclass(frozen=True)
 class Corpus:
-    """Files of paragraphs.
+    """Files of paragraphs."""
 
-    Attributes
-    ----------
-    paths
-        The files, read one after another.
-    hold_out
-        The share of the articles that is kept apart.
-    seed
-        Which ones are.
-    """
-
-    paths: tuple[Path, ...]
-    hold_out: float = 0.01
-    seed: int = 0
+    paths: tuple[Path, ...]  # the files, read one after another
+    hold_out: float = 0.01  # the share of the articles that is kept apart
+    seed: int = 0  # which ones are
 
     def __post_init__(self) -> None:
         if not self.paths:
@@ -109,21 +101,11 @@ class Corpus:
 
 @dataclass(frozen=True)
 class EncodedSentences:
-    """Sentences as numbers, one after another.
+    """Sentences as numbers, one after another."""
 
-    Attributes
-    ----------
-    ids
-        The tokens of all sentences.
-    starts
-        Where each begins, with one more entry at the end.
-    words
-        The number of words, between white space, of all sentences together.
-    """
-
-    ids: npt.NDArray[np.uint32] | npt.NDArray[np.uint16]
-    starts: IntArray
-    words: int
+    ids: npt.NDArray[np.uint32] | npt.NDArray[np.uint16]  # the tokens of all sentences
+    starts: IntArray  # where each begins, with one more entry at the end
+    words: int  # the number of words, between white space, of all sentences together
 
     def __len__(self) -> int:
         return len(self.starts) - 1
@@ -150,14 +132,14 @@ class EncodedSentences:
 
 
 def encode_corpus(
-    sentences: Iterable[Sentence], tokenizer: Tokenizer, batch: int = _PARAGRAPHS_AT_ONCE
+    sentences: Iterable[Sentence], tokenizer: Tokenizer, batch: int = _PARAGRAPHS_AT_ONCE, marks: bool = False
 ) -> tuple[EncodedSentences, EncodedSentences]:
-    """Number the tokens of the sentences: those to train on, and those held out."""
+    """Number the tokens of the sentences, those to train on and those held out, perhaps with the tokenizer's marks."""
     small = tokenizer.get_vocab_size() <= np.iinfo(np.uint16).max
     collected = (_Collected(small), _Collected(small))
     stream = iter(sentences)
     while taken := list(islice(stream, batch)):
-        encoded = tokenizer.encode_batch_fast([sentence.text for sentence in taken], add_special_tokens=False)
+        encoded = tokenizer.encode_batch_fast([sentence.text for sentence in taken], add_special_tokens=marks)
         for sentence, encoding in zip(taken, encoded, strict=True):
             collected[sentence.held_out].add(encoding.ids, len(sentence.text.split()))
     return collected[False].done(), collected[True].done()
@@ -165,12 +147,28 @@ def encode_corpus(
 
 def number_texts(texts: Sequence[str], tokenizer: Tokenizer) -> EncodedSentences:
     """Number the tokens of texts, with the marks that the tokenizer puts round each."""
-    collected = _Collected(tokenizer.get_vocab_size() <= np.iinfo(np.uint16).max)
-    for at in range(0, len(texts), _PARAGRAPHS_AT_ONCE):
-        some = texts[at : at + _PARAGRAPHS_AT_ONCE]
-        for text, encoding in zip(some, tokenizer.encode_batch_fast(list(some)), strict=True):
-            collected.add(encoding.ids, len(text.split()))
-    return collected.done()
+    return encode_corpus((Sentence(text, False) for text in texts), tokenizer, marks=True)[0]
+
+
+def raise_bad_row(row: BadRow) -> None:
+    """Raise an error for a row of a table that cannot be read."""
+    raise InputError(str(row))
+
+
+def draw_items(
+    items: Iterable[tuple[T, bool]], trained: int, held_out: int, random: np.random.Generator
+) -> tuple[list[T], list[T]]:
+    """Draw items at random: so many of those to train on, and so many of those that are held out."""
+    parts: tuple[list[T], list[T]] = ([], [])
+    sizes, counts = (trained, held_out), [0, 0]
+    for item, apart in items:
+        part, size = parts[apart], sizes[apart]
+        counts[apart] += 1
+        if len(part) < size:
+            part.append(item)
+        elif (place := int(random.integers(counts[apart]))) < size:
+            part[place] = item
+    return parts
 
 
 class _Collected:
@@ -212,3 +210,86 @@ class TrainingTexts:
 
     def __iter__(self) -> Iterator[str]:
         return (each.text for each in self._corpus.paragraphs(self._advance) if not each.held_out)
+
+
+# Sentences that are sorted by length together: enough for batches of one length, few enough to keep the order random.
+_POOL = 50_000
+
+
+@dataclass(frozen=True)
+class Padded:
+    """One batch: ``inputs`` and ``targets``, [length, rows]; a target is -1 where there is none."""
+
+    inputs: IntArray
+    targets: IntArray
+
+    @property
+    def tokens(self) -> int:
+        """The number of targets."""
+        return int((self.targets >= 0).sum())
+
+
+@dataclass(frozen=True)
+class Plan:
+    """How sentences become batches."""
+
+    sentences: EncodedSentences  # all that may be trained on
+    tokens: int  # at most this many positions, padding included, in a batch
+    longest: int  # a longer sentence is trained on to its first ``longest`` tokens
+    # begin, end: the marks put round every sentence
+    begin: int
+    end: int
+    seed: int = 0
+
+    def batches(self, skip: int = 0) -> Iterator[Padded]:
+        """Yield batches without end, epoch after epoch, from the batch numbered ``skip`` on."""
+        lengths = np.minimum(self.sentences.lengths, self.longest) + 1
+        return (self.padded(rows) for rows in islice(batches_of(lengths, self.tokens, self.seed), skip, None))
+
+    def in_order(self) -> Iterator[Padded]:
+        """Yield every sentence once, by length: for measuring."""
+        lengths = np.minimum(self.sentences.lengths, self.longest) + 1
+        return (self.padded(rows) for rows in _grouped(np.argsort(lengths, kind="stable"), lengths, self.tokens))
+
+    def padded(self, rows: IntArray) -> Padded:
+        """The batch of these sentences."""
+        starts = np.asarray(self.sentences.starts)
+        lengths = np.minimum(starts[rows + 1] - starts[rows], self.longest)
+        shape = (int(lengths.max()) + 1, len(rows))
+        inputs = np.full(shape, self.end, dtype=np.int64)
+        targets = np.full(shape, -1, dtype=np.int64)
+        inputs[0] = self.begin
+        for column, (row, length) in enumerate(zip(rows.tolist(), lengths.tolist(), strict=True)):
+            ids = self.sentences.ids[starts[row] : starts[row] + length]
+            inputs[1 : length + 1, column] = ids
+            targets[:length, column] = ids
+            # the end is no token of a sentence that was cut
+            if starts[row + 1] - starts[row] == length:
+                targets[length, column] = self.end
+        return Padded(inputs, targets)
+
+
+def batches_of(lengths: IntArray, tokens: int, seed: int) -> Iterator[IntArray]:
+    """Yield batches of row numbers without end: each epoch shuffled by the seed, rows of like length together.
+
+    A batch has at most so many tokens, padding included.
+    """
+    for epoch in count():
+        random = np.random.default_rng([seed, epoch])
+        order = random.permutation(len(lengths))
+        for at in range(0, len(order), _POOL):
+            pool = order[at : at + _POOL]
+            groups = list(_grouped(pool[np.argsort(lengths[pool], kind="stable")], lengths, tokens))
+            yield from (groups[number] for number in random.permutation(len(groups)))
+
+
+def _grouped(ordered: IntArray, lengths: IntArray, tokens: int) -> Iterator[IntArray]:
+    """Runs of rows, shortest first, as long as they fit into the tokens of a batch."""
+    sizes = lengths[ordered]
+    begin = 0
+    while begin < len(ordered):
+        # sizes grow, so the number of rows that fit is found by the size of the last of them
+        window = sizes[begin : begin + tokens]
+        rows = max(1, int(np.searchsorted(window * np.arange(1, len(window) + 1), tokens, side="right")))
+        yield ordered[begin : begin + rows]
+        begin += rows

@@ -15,7 +15,7 @@ import platform
 import signal
 import subprocess
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, suppress
 from functools import cache
 from importlib import metadata
@@ -40,28 +40,14 @@ _SETTINGS = ("ONEDNN_MAX_CPU_ISA", "DNNL_MAX_CPU_ISA", "ATEN_CPU_CAPABILITY")
 
 
 class ProbeResult(NamedTuple):
-    """What a probe came to.
+    """What a probe came to."""
 
-    Attributes
-    ----------
-    fault
-        Why bfloat16 cannot be used; empty if it can.
-    final
-        Whether it would come to the same again. A time-out depends on what else the machine does.
-    """
-
-    fault: str
-    final: bool
+    fault: str  # why bfloat16 cannot be used; empty if it can
+    final: bool  # whether it would come to the same again. A time-out depends on what else the machine does
 
 
 def autocast(precision: str) -> AbstractContextManager[Any]:
-    """Return the context in which torch multiplies in a precision.
-
-    Raises
-    ------
-    UsageError
-        This machine cannot.
-    """
+    """Return the context in which torch multiplies in a precision; raise UsageError where this machine cannot."""
     import torch
 
     check_precision(precision)
@@ -74,6 +60,15 @@ def check_precision(precision: str) -> None:
     """Raise a usage error unless a precision is known."""
     if precision not in PRECISIONS:
         raise UsageError(f"unknown precision {precision!r}; known: {', '.join(PRECISIONS)}")
+
+
+def usable_precision(precision: str, note: Callable[[str], None]) -> str:
+    """Return a precision, or float32 with a note where this machine cannot multiply in it."""
+    check_precision(precision)
+    if precision == "bfloat16" and (fault := bfloat16_fault()):
+        note(f"bfloat16 cannot be used on this machine: {fault}; training in float32")
+        return "float32"
+    return precision
 
 
 @cache
@@ -90,15 +85,7 @@ def bfloat16_fault() -> str:
 
 
 def run_probe(command: Sequence[str], time_limit: float) -> ProbeResult:
-    """Run a probe in a child process, which is gone when this returns.
-
-    Parameters
-    ----------
-    command
-        What to run.
-    time_limit
-        Seconds after which it is killed.
-    """
+    """Run a probe in a child process, which is gone when this returns, at the latest after the time limit."""
     try:
         done = subprocess.run(
             command,

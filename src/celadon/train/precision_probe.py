@@ -13,7 +13,7 @@ from contextlib import suppress
 import torch
 from torch import nn
 
-from celadon.train.encoders.encoder_network import EncoderNetwork, EncoderShape
+from celadon.train.encoders.network import EncoderNetwork, EncoderShape
 from celadon.train.language_models.lstm import LstmLanguageModel, Shape
 
 LARGEST_DIFFERENCE = 0.1

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from celadon.parsing.brackets import TRACE, Tree, TreebankFile, read_treebank
-from celadon.train.parsers.tree_documents import by_document
+from celadon.train.parsers.trees import by_document
 
 _BRACKETS = re.compile("-(L|R)(R|S|C)B-")
 _WRITTEN = {"LR": "(", "RR": ")", "LS": "[", "RS": "]", "LC": "{", "RC": "}"}

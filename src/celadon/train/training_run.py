@@ -2,16 +2,57 @@
 
 from __future__ import annotations
 
+import shutil
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar
 
-from celadon.core import MissingExtraError, UsageError
+from celadon.core import InputError, MissingExtraError, UsageError
+from celadon.io.atomic import output_errors
+from celadon.train.reporting import Report
 
 if TYPE_CHECKING:
     import torch
+
+
+class TensorFile(NamedTuple):
+    """Weights by their names, and facts by theirs."""
+
+    weights: dict[str, torch.Tensor]
+    facts: dict[str, str]
+
+
+def write_tensors(path: Path, weights: Mapping[str, torch.Tensor], facts: Mapping[str, str]) -> None:
+    """Write weights and facts; the file appears whole or not at all."""
+    from safetensors.torch import save_file
+
+    draft = path.with_name(path.name + ".part")
+    with output_errors(str(path)):
+        save_file({name: each.detach().contiguous() for name, each in weights.items()}, draft, metadata=dict(facts))
+        draft.replace(path)
+
+
+def read_tensors(path: Path, what: str) -> TensorFile:
+    """Read what :func:`write_tensors` wrote; raise InputError where it is something else than ``what``."""
+    from safetensors import SafetensorError, safe_open
+
+    try:
+        with safe_open(path, framework="pt") as file:
+            weights = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118 (not a mapping)
+            return TensorFile(weights, file.metadata() or {})
+    except FileNotFoundError:
+        raise InputError(f"{path}: no such file") from None
+    except (OSError, SafetensorError) as error:
+        raise is_not(path, what, error) from error
+
+
+def is_not(path: Path, what: str, error: Exception) -> InputError:
+    """The error that says that a file is not what it was taken for, and why."""
+    return InputError(f"{path}: is not {what}: {' '.join(str(error).split())[:200]}")
+
 
 Batch = TypeVar("Batch")
 _MEMORY = ("exp_avg", "exp_avg_sq")
@@ -29,18 +70,8 @@ class Progress(NamedTuple):
 class TrainingRun(ABC, Generic[Batch]):
     """A network, its optimiser (one of Adam's kind), how far it has come.
 
-    Parameters
-    ----------
-    model, optimiser
-        What is trained, and what trains it.
-    total
-        How much is to be seen, in the unit in which :meth:`loss` counts.
-    seed
-        For dropout.
-    run
-        What must be the same for a checkpoint to be gone on from.
-    checkpoint
-        Where it is, or will be.
+    ``total`` is how much is to be seen, in the unit in which :meth:`loss` counts; the seed is for dropout; ``run`` is
+    what must be the same for a checkpoint to be gone on from.
     """
 
     def __init__(
@@ -93,6 +124,25 @@ class TrainingRun(ABC, Generic[Batch]):
                 saved = time.monotonic()
         self.save()
 
+    def run_with_bar(
+        self,
+        report: Report,
+        unit: str = "unit",
+        describe: Callable[[float], str] = lambda loss: f"loss {loss:.3f}",
+        save_every: float = 120.0,
+    ) -> None:
+        """Train to the end, and show how far it is."""
+        if self.seen:
+            report.note(f"going on from the checkpoint after {self.seen:,} of {self._total:,} {unit}s")
+        with report.bar("training", self._total, unit=unit) as bar:
+            bar.update(self.seen)
+
+            def advance(progress: Progress) -> None:
+                bar.set_postfix_str(describe(progress.loss), refresh=False)
+                bar.update(progress.seen - bar.n)
+
+            self.run(advance, save_every)
+
     def _learn(self, batch: Batch) -> float:
         torch = import_torch()
         for group in self._optimiser.param_groups:
@@ -112,27 +162,40 @@ class TrainingRun(ABC, Generic[Batch]):
         _save(self.checkpoint, self._network, self._optimiser, self._identity | facts)
 
 
-def import_torch() -> Any:
-    """Torch, or the error that says how to get it."""
+def import_torch(threads: int | None = None) -> Any:
+    """Return torch, set to use some threads, or raise the error that says how to get it."""
     try:
         import torch
     except ImportError:
         raise MissingExtraError("torch", "train") from None
+    if threads:
+        torch.set_num_threads(threads)
     return torch
 
 
-def _save(path: Path, model: torch.nn.Module, optimiser: torch.optim.Optimizer, facts: Mapping[str, str]) -> None:
-    """Write a checkpoint beside its place, then rename it, so that there is always a whole one."""
-    from safetensors.torch import save_file
+@contextmanager
+def work_folder(output: Path, work: str | Path | None, *, fresh: bool) -> Iterator[Path]:
+    """Yield the checkpoint of a run, in its work folder: by default beside the output, and removed at the end.
 
+    Another folder (``work``) stays. With ``fresh`` an earlier checkpoint is removed first.
+    """
+    folder = Path(work) if work else output.with_name(output.name + ".work")
+    folder.mkdir(parents=True, exist_ok=True)
+    checkpoint = folder / "checkpoint.safetensors"
+    if fresh:
+        checkpoint.unlink(missing_ok=True)
+    yield checkpoint
+    if not work:
+        shutil.rmtree(folder)
+
+
+def _save(path: Path, model: torch.nn.Module, optimiser: torch.optim.Optimizer, facts: Mapping[str, str]) -> None:
     learning = {name: weight for name, weight in model.named_parameters() if weight.requires_grad}
-    tensors = {f"model.{name}": weight.detach() for name, weight in learning.items()}
+    tensors = {f"model.{name}": weight for name, weight in learning.items()}
     for name, weight in learning.items():
         state = optimiser.state[weight]
         tensors |= {f"{key}.{name}": state[key] for key in _MEMORY if key in state}
-    draft = path.with_name(path.name + ".part")
-    save_file(tensors, draft, metadata=dict(facts))
-    draft.replace(path)
+    write_tensors(path, tensors, facts)
 
 
 def _restore(

@@ -1,25 +1,8 @@
-"""``celadon train``: models and metrics of one's own; one file per kind."""
+"""``celadon train``: models and metrics of one's own; one file per room of :mod:`celadon.train`."""
 
 from __future__ import annotations
 
 import argparse
-from importlib import import_module
-
-_KINDS = (
-    "lm",
-    "ngram",
-    "vectors",
-    "teacher",
-    "acceptability",
-    "order",
-    "celadon",
-    "combine",
-    "morcela",
-    "sumqe",
-    "parser",
-    "gleu",
-    "fergus",
-)
 
 _EPILOG = """\
 examples:
@@ -32,10 +15,12 @@ examples:
 
 
 def configure(command: argparse.ArgumentParser) -> None:
-    """Say what this command takes."""
+    """Declare the options."""
+    from celadon.cli.train import combinations, encoders, language_models, treebanks
+
     command.description = "Train language models, word vectors and sentence encoders, or fit metrics to human ratings."
     command.epilog = _EPILOG
     command.formatter_class = argparse.RawDescriptionHelpFormatter
     kinds = command.add_subparsers(title="kinds", metavar="KIND", required=True)
-    for kind in _KINDS:
-        import_module(f"celadon.cli.train.{kind}").add_parser(kinds)
+    for room in (language_models, encoders, combinations, treebanks):
+        room.add_parsers(kinds)

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import msgspec
@@ -11,7 +13,8 @@ import numpy as np
 import numpy.typing as npt
 from scipy.optimize import lsq_linear, minimize
 
-from celadon.core import FloatArray, IntArray, Sample
+from celadon.core import FloatArray, IntArray, Sample, UsageError
+from celadon.io import atomic_write_text
 from celadon.meta.correlation import spearman
 from celadon.metrics.reading.features import (
     LIKELIHOODS,
@@ -29,13 +32,15 @@ from celadon.metrics.reading.weights import (
     FORMAT,
     GRAMMATICALITY,
     REDUNDANCY,
+    TIERS,
     Standing,
 )
 from celadon.scoring.batch import Batch
 from celadon.scoring.batch.units import least, means
-from celadon.train.combinations.celadon_documents import CIRCLED, SEVERAL, Document
-
-Progress = Callable[[int, int], None]
+from celadon.train.combinations.damaged_documents import CIRCLED, SEVERAL, Document, make_documents
+from celadon.train.combinations.ratings import Progress, quiet, read_ratings
+from celadon.train.corpus import Corpus
+from celadon.train.reporting import SILENT, Report, made_by
 
 # Which damage each aspect must tell; what another aspect is about leaves it whole, unless it says nothing either way.
 TELLS: Mapping[str, frozenset[str]] = {
@@ -44,7 +49,7 @@ TELLS: Mapping[str, frozenset[str]] = {
     FOCUS: frozenset({"mixed"}),
     COHERENCE: frozenset({"reordered", "mixed", "beheaded"}),
 }
-SILENT: Mapping[str, frozenset[str]] = {
+INDIFFERENT: Mapping[str, frozenset[str]] = {
     GRAMMATICALITY: frozenset({"repeated_changed", "repeated_beginning"}),
     REDUNDANCY: frozenset({"broken", "beheaded"}),
     FOCUS: frozenset({"repeated", "repeated_changed", "repeated_beginning", "reordered", "beheaded", CIRCLED}),
@@ -97,33 +102,84 @@ class _Seen:
     of_texts: Mapping[str, FloatArray]
 
 
-class FittedReading(NamedTuple):
+class FittedCeladon(NamedTuple):
     """The content of a file of weights, and how well each aspect tells what was done to documents kept apart."""
 
     content: Mapping[str, Any]
     figures: Mapping[str, float]
 
 
-def fit_reading(
-    documents: Sequence[Document], models: ReadingModels, rated: Sequence[Rated] = (), progress: Progress | None = None
-) -> FittedReading:
-    """Fit the weights.
+def fit_celadon(
+    corpus: Sequence[str | Path],
+    output: str | Path,
+    *,
+    tier: str = "builtin",
+    encoder: str | None = None,
+    documents: int = 2_000,
+    extracts: int = 0,
+    treebank: Sequence[str] = (),
+    rated: Sequence[str] = (),
+    seed: int = 0,
+    report: Report = SILENT,
+) -> FittedCeladon:
+    """Fit the weights of `celadon` on damaged documents, and write them to a JSON file.
 
     Parameters
     ----------
-    documents
-        Sound and damaged ones.
-    models
-        Which models read them.
+    corpus
+        Text files; paragraphs of the articles kept apart are damaged by known amounts.
+    output
+        The file.
+    tier, encoder
+        Which models read the documents; another sentence encoder than the tier's.
+    documents, extracts, treebank
+        How many paragraphs, how many extracts of articles, and CoNLL-U files with more documents.
     rated
-        What helps, beside the documents, to choose how much likelihood counts beside acceptability, and the worst
-        sentence beside the mean.
-    progress
-        Told how many texts have been read, of how many.
+        Texts with ratings of grammaticality, each as ``FILE:COLUMN``.
+    seed
+        For all that is drawn.
+    report
+        Receives the progress.
+    """
+    if tier not in TIERS:
+        raise UsageError(f"unknown tier {tier!r}; known: {', '.join(TIERS)}")
+    models = TIERS[tier]._replace(encoder=encoder) if encoder else TIERS[tier]
+    ratings = [_read_rated(each) for each in rated]
+    texts = Corpus(tuple(map(Path, corpus)))
+    with report.bar("reading the corpus", texts.size) as bar:
+        made = make_documents(texts, documents, seed, bar.update, treebank, extracts)
+    with report.count("texts") as progress:
+        fitted = fit_documents(made, models, ratings, progress)
+    options = {"tier": tier, "documents": documents, "extracts": extracts, "seed": seed}
+    named = {"treebank": list(map(Path, treebank)), "rated": list(map(Path, rated))}
+    content = {
+        **fitted.content,
+        "rank_correlation": {name: round(value, 3) for name, value in fitted.figures.items()},
+        "made_by": made_by("celadon", corpus, output=Path(output), **options, **named),
+    }
+    atomic_write_text(str(output), json.dumps(content, indent=2, ensure_ascii=False) + "\n")
+    return fitted
+
+
+def _read_rated(named: str) -> Rated:
+    path, _, column = named.rpartition(":")
+    if not path:
+        raise UsageError(f"--rated {named}: is FILE:COLUMN")
+    table = read_ratings(path, column)
+    known = np.flatnonzero(~np.isnan(table.values))
+    return Rated(table.name, [sample.text for sample in table.samples(known)], table.values[known])
+
+
+def fit_documents(
+    documents: Sequence[Document], models: ReadingModels, rated: Sequence[Rated] = (), progress: Progress = quiet
+) -> FittedCeladon:
+    """Fit the weights on sound and damaged documents.
+
+    Rated texts help to choose how much likelihood counts beside acceptability, and the worst sentence beside the mean.
     """
     texts = [document.text for document in documents]
     everything = [*texts, *(text for each in rated for text in each.texts)]
-    seen = _see(everything, models, progress or (lambda done, total: None))
+    seen = _see(everything, models, progress)
     parts = [_part(seen, 0, len(texts))]
     for each in rated:
         start = len(texts) + sum(len(before.texts) for before in rated[: rated.index(each)])
@@ -177,11 +233,11 @@ class _Fit:
             name: np.where(np.isnan(values), self.usual[name], values) for name, values in seen.of_texts.items()
         }
 
-    def content(self, models: ReadingModels) -> FittedReading:
+    def content(self, models: ReadingModels) -> FittedCeladon:
         grammar, share, worst = self._grammaticality()
         aspects = {GRAMMATICALITY: grammar}
         for name in ASPECTS[1:]:
-            rows = self.fitted & ~np.isin(self.kinds, [SEVERAL, *sorted(SILENT[name])])
+            rows = self.fitted & ~np.isin(self.kinds, [SEVERAL, *sorted(INDIFFERENT[name])])
             features = {feature: self.texts[feature][rows] for feature in FEATURES[name]}
             aspects[name] = _logistic(features, self._target(name)[rows])
         values = self._values(aspects, worst)
@@ -201,7 +257,7 @@ class _Fit:
         figures = {**self._reliability(values), OVERALL: self._told(overall, values)}
         for each, seen in self.rated:
             figures[each.name] = self._correlation(grammar, each, seen, worst)
-        return FittedReading(content, figures)
+        return FittedCeladon(content, figures)
 
     def _target(self, aspect: str) -> FloatArray:
         """The share of a document that is whole in an aspect."""
@@ -211,7 +267,7 @@ class _Fit:
         """The weights of a sentence, the share of likelihood in them, and that of the worst sentence."""
         owner = self.seen.owner
         target = 1 - self._is_broken()
-        known = self.fitted[owner] & ~np.isin(self.kinds[owner], [SEVERAL, *sorted(SILENT[GRAMMATICALITY])])
+        known = self.fitted[owner] & ~np.isin(self.kinds[owner], [SEVERAL, *sorted(INDIFFERENT[GRAMMATICALITY])])
         fits = {}
         for share in LIKELIHOOD_SHARES if self.rated else (_UNRATED.share,):
             features, unmix = _mixed(self.seen.of_sentences, share, known)

@@ -9,14 +9,17 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import msgspec
 import numpy as np
 
 from celadon.core import FloatArray, InputError, IntArray, Metric, MissingExtraError, UsageError
-from celadon.io.weight_files import SCALES, Combination, Feature
+from celadon.io import Fields
+from celadon.io.weight_files import SCALES, Combination, Feature, write_combination
 from celadon.meta.correlation import mean_squared_error_after_fit, pearson, spearman
+from celadon.meta.table import less_is_better
 from celadon.metrics.combined import Computed, computed_feature, predict
 from celadon.scoring.api import missing, score
 from celadon.train.combinations.ratings import (
@@ -24,11 +27,14 @@ from celadon.train.combinations.ratings import (
     RatedTexts,
     Split,
     as_object,
+    check_output,
     check_rated,
     in_pieces,
     quiet,
+    read_tables,
     split_rows,
 )
+from celadon.train.reporting import SILENT, Report
 
 GAMMAS = ("scale", "auto")
 PENALTY, EPSILON = 1.0, 0.1
@@ -83,19 +89,12 @@ class Trained:
     predicted: FloatArray
     rated: FloatArray
     left_out: int
+    rows: int
     from_table: tuple[str, ...]
 
 
 def feature_columns(table: RatedTexts, names: Sequence[str]) -> tuple[FeatureColumn, ...]:
-    """Find where each feature comes from: the table if it has the column, else a metric.
-
-    Raises
-    ------
-    InputError
-        A feature is neither.
-    UsageError
-        A feature is the rating itself, or a metric that cannot be combined.
-    """
+    """Find where each feature comes from: the table if it has the column, else a metric."""
     if not names:
         raise UsageError("no feature: name metrics or columns, for example --features wpslor,rougeL")
     found = []
@@ -126,11 +125,7 @@ def usable_rows(table: RatedTexts, columns: Sequence[FeatureColumn], progress: P
 
 
 def _compute(
-    table: RatedTexts,
-    rated: IntArray,
-    columns: Sequence[FeatureColumn],
-    features: FloatArray,
-    progress: Progress,
+    table: RatedTexts, rated: IntArray, columns: Sequence[FeatureColumn], features: FloatArray, progress: Progress
 ) -> dict[int, str]:
     """Fill in the features that are to be computed; return why rows have none."""
     wanted = {at: c.computed for at, c in enumerate(columns) if not c.given and c.computed is not None}
@@ -164,29 +159,9 @@ def fit_combination(
     scale: str = "none",
     gamma: str = "scale",
 ) -> Combination:
-    """Fit the regression.
+    """Fit the regression from features, texts x features, to ratings; see :func:`train_combination`.
 
-    Parameters
-    ----------
-    columns
-        What the features are.
-    features
-        Texts x features.
-    ratings
-        One number per text.
-    rating, name, lower_is_better
-        What is predicted, what the combination is called, and which way the rating goes.
-    scale
-        ``none`` as in the paper, or ``standard``.
-    gamma
-        ``scale`` (scikit-learn's default now) or ``auto`` (in 2018).
-
-    Raises
-    ------
-    InputError
-        The ratings or a feature do not vary.
-    MissingExtraError
-        scikit-learn is not installed.
+    Raises InputError where the ratings or a feature do not vary.
     """
     if scale not in SCALES or gamma not in GAMMAS:
         raise UsageError(f"scale is {' or '.join(SCALES)}, gamma is {' or '.join(GAMMAS)}")
@@ -251,7 +226,7 @@ def figures(combination: Combination, features: FloatArray, ratings: FloatArray)
     )
 
 
-def train_combination(
+def fit_table(
     table: RatedTexts,
     features: Sequence[str],
     *,
@@ -265,28 +240,10 @@ def train_combination(
     lower_is_better: bool = False,
     progress: Progress = quiet,
 ) -> Trained:
-    """Fit a combination of metrics to ratings, and try it on rows that it has not seen.
+    """Fit a combination of metrics to ratings, and try it on rows that it has not seen, or on another table.
 
-    Parameters
-    ----------
-    table
-        Texts with ratings.
-    features
-        Columns of the table, metrics and parts of metrics.
-    test
-        Another table for the figures; then all rows of the first are trained on.
-    train, hold_out, seed
-        Else how many rows of the table are trained on or held out (see
-        :func:`celadon.train.combinations.ratings.split_rows`).
-    scale, gamma, name, lower_is_better
-        See :func:`fit_combination`.
-    progress
-        Called while metrics are computed.
-
-    Returns
-    -------
-    Trained
-        The combination, its figures, and what was left out.
+    The parameters are those of :func:`train_combination`; how many rows are trained on or held out is as in
+    :func:`celadon.train.combinations.ratings.split_rows`.
     """
     columns = feature_columns(table, features)
     usable = usable_rows(table, columns, progress)
@@ -298,14 +255,7 @@ def train_combination(
         tested = usable_rows(test, feature_columns(test, features), progress)
         others = tested.features, tested.ratings
     made = fit_combination(
-        columns,
-        seen,
-        rated,
-        rating=table.rating,
-        name=name,
-        lower_is_better=lower_is_better,
-        scale=scale,
-        gamma=gamma,
+        columns, seen, rated, rating=table.rating, name=name, lower_is_better=lower_is_better, scale=scale, gamma=gamma
     )
     on_training = figures(made, seen, rated)
     on_others = figures(made, *others) if len(others[1]) else ()
@@ -318,6 +268,7 @@ def train_combination(
         predicted=predict(made, shown[0]),
         rated=shown[1],
         left_out=usable.left_out,
+        rows=len(table.rows),
         from_table=tuple(column.name for column in columns if column.given and column.computed is not None),
     )
 
@@ -354,3 +305,60 @@ def _facts(
         },
         "made_with": {"celadon": __version__, "scikit-learn": version("scikit-learn")},
     }
+
+
+def train_combination(
+    ratings: str,
+    output: str | Path,
+    features: Sequence[str],
+    *,
+    rating: str | None = None,
+    format: str | None = None,  # noqa: A002
+    fields: Fields | None = None,
+    test: str | None = None,
+    lower_is_better: bool = False,
+    train: int | None = None,
+    hold_out: int | None = None,
+    seed: int = 0,
+    scale: str = "none",
+    gamma: str = "scale",
+    name: str | None = None,
+    report: Report = SILENT,
+) -> Trained:
+    """Fit a support vector regression from metrics to a human rating, and write it to a JSON file.
+
+    Parameters
+    ----------
+    ratings, rating, format, fields
+        The table, as :func:`celadon.train.combinations.ratings.read_ratings` reads it.
+    output
+        The file, used as ``combined[file=FILE]``.
+    features
+        Columns of the table, metrics and parts of metrics.
+    test
+        Another table for the figures.
+    lower_is_better
+        Whether less of the rating is better; of some ratings that is known.
+    train, hold_out, seed, scale, gamma, name
+        See :func:`fit_table`.
+    report
+        Receives the progress.
+    """
+    check_output(output, [ratings, test])
+    table, other = read_tables(ratings, test, rating, format, fields)
+    with report.count("texts") as progress:
+        trained = fit_table(
+            table,
+            features,
+            test=other,
+            train=train,
+            hold_out=hold_out,
+            seed=seed,
+            scale=scale,
+            gamma=gamma,
+            name=name,
+            lower_is_better=lower_is_better or less_is_better(table.rating),
+            progress=progress,
+        )
+    write_combination(str(output), trained.combination)
+    return trained

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import msgspec
@@ -12,6 +14,8 @@ import numpy as np
 import numpy.typing as npt
 
 from celadon.core import FloatArray, InputError, MissingExtraError, Sample, UsageError
+from celadon.io import atomic_write_text
+from celadon.io.paragraphs import corpus_size
 from celadon.metrics.gleu_features import SentenceFeatures, all_features, parser_features, rule_features
 from celadon.metrics.gleu_weights import (
     FALLING,
@@ -32,9 +36,9 @@ from celadon.parsing.loading import chart_name
 from celadon.scoring.batch import Batch
 from celadon.synth.glue import glued_sentences
 from celadon.synth.sentence_damage import damage, damage_by
-from celadon.synth.tokens import TokenCorpus
-from celadon.train.combinations.ratings import Progress, quiet
-from celadon.train.combinations.two_labels import area_under_curve
+from celadon.synth.tokens import TokenCorpus, read_token_corpus
+from celadon.train.combinations.ratings import Progress, area_under_curve, check_output, quiet
+from celadon.train.reporting import SILENT, Report, made_by
 
 CORPUS_TOKENS = 3_000_000
 PENALTIES = (0.001, 0.01, 0.1, 1.0, 10.0)
@@ -64,36 +68,16 @@ _DISFLUENT = 1
 
 @dataclass(frozen=True)
 class GleuRecipe:
-    """How `gleu` or `gleu_plus` is trained.
+    """How `gleu` or `gleu_plus` is trained."""
 
-    Attributes
-    ----------
-    metric
-        ``gleu`` or ``gleu_plus``.
-    length
-        The tokens of a sentence.
-    count
-        How many sentences of each kind are trained on.
-    held_out
-        How many of each kind are kept apart for the figures.
-    seed
-        For all that is drawn.
-    rules
-        Whether `gleu_plus` asks the rule checker too.
-    variant
-        The form of `gleu`: ``structure``, or ``paper`` for the four features of the paper.
-    grammar
-        The chart parser's grammar, as the option of the metric; by default the package's.
-    """
-
-    metric: str = GLEU
-    length: int = 24
-    count: int = 1_000
-    held_out: int = 150
-    seed: int = 0
-    rules: bool = False
-    variant: str = STRUCTURE
-    grammar: str = ""
+    metric: str = GLEU  # ``gleu`` or ``gleu_plus``
+    length: int = 24  # the tokens of a sentence
+    count: int = 1_000  # how many sentences of each kind are trained on
+    held_out: int = 150  # how many of each kind are kept apart for the figures
+    seed: int = 0  # for all that is drawn
+    rules: bool = False  # whether `gleu_plus` asks the rule checker too
+    variant: str = STRUCTURE  # the form of `gleu`: ``structure``, or ``paper`` for the four features of the paper
+    grammar: str = ""  # the chart parser's grammar, as the option of the metric; by default the package's
 
     def __post_init__(self) -> None:
         if self.metric not in DAMAGED:
@@ -161,16 +145,56 @@ def _damaged(sentences: Sequence[str], many: int, recipe: GleuRecipe) -> list[st
     return made
 
 
-def train_gleu(training: Examples, apart: Examples, recipe: GleuRecipe, progress: Progress = quiet) -> TrainedGleu:
-    """Parse the sentences, fit, and measure.
+def train_gleu(
+    corpus: Sequence[str],
+    output: str | Path,
+    recipe: GleuRecipe | None = None,
+    *,
+    tokens: int = CORPUS_TOKENS,
+    report: Report = SILENT,
+) -> TrainedGleu:
+    """Train the support vector machine of `gleu` or `gleu_plus`, and write its weights to a JSON file.
 
-    Raises
-    ------
-    MissingExtraError
-        scikit-learn is not installed.
-    InputError
-        Too few of the sentences can be parsed.
+    Parameters
+    ----------
+    corpus
+        Text files, a paragraph a line; read until they have given so many ``tokens``.
+    output
+        The file.
+    recipe
+        What is trained, and on how many sentences.
+    tokens
+        How much of the corpus is read.
+    report
+        Receives the progress.
     """
+    recipe = recipe or GleuRecipe()
+    check_output(output, corpus)
+    with report.bar("reading", corpus_size(corpus) or 0) as bar:
+        texts = read_token_corpus(corpus, bar.update, tokens)
+    training, apart = make_examples(texts, recipe)
+    with report.count("sentences") as progress:
+        trained = fit_gleu(training, apart, recipe, progress)
+    numbers = {name: getattr(recipe, name) for name in ("metric", "length", "count", "held_out")}
+    command = made_by(
+        "gleu",
+        corpus,
+        output=Path(output),
+        **numbers,
+        tokens=tokens,
+        seed=recipe.seed,
+        variant=None if recipe.variant == STRUCTURE else recipe.variant,
+        grammar=Path(recipe.grammar) if recipe.grammar else None,
+        rules=recipe.rules,
+    )
+    figures = {name: round(value, 3) for name, value in trained.figures.items()}
+    content = {**trained.content, "figures": figures, "made_by": command}
+    atomic_write_text(str(output), json.dumps(content, indent=2) + "\n")
+    return trained
+
+
+def fit_gleu(training: Examples, apart: Examples, recipe: GleuRecipe, progress: Progress = quiet) -> TrainedGleu:
+    """Parse the sentences, fit, and measure; raise InputError where too few of them can be parsed."""
     total = len(training.texts) + len(apart.texts)
     columns, known = _columns(training.texts, recipe, lambda done: progress(done, total))
     further, told = _columns(apart.texts, recipe, lambda done: progress(len(training.texts) + done, total))
@@ -217,15 +241,7 @@ def _columns(
 
 
 def fit(columns: Mapping[str, FloatArray], real: npt.NDArray[np.bool_]) -> tuple[GleuWeights, float]:
-    """Find the hyperplane, and the penalty that cross-validation chooses.
-
-    Parameters
-    ----------
-    columns
-        The features of the sentences, as they are before they are normalised.
-    real
-        Which sentences are real.
-    """
+    """Find the hyperplane between real sentences and others, and the penalty that cross-validation chooses."""
     normalisers = {name: _normaliser(name, values) for name, values in columns.items()}
     features = np.stack([normalised(name, columns[name], normalisers[name]) for name in columns], axis=1)
     centre, spread = features.mean(axis=0), features.std(axis=0)

@@ -7,9 +7,11 @@ MORCELA is ``(ln p_M - beta * ln p_u + gamma) / |S|``; SLOR is beta 1 and gamma 
 
 from __future__ import annotations
 
+import json
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, Literal, NamedTuple, TypeAlias
 
 import numpy as np
@@ -17,18 +19,26 @@ import numpy.typing as npt
 from scipy import stats
 
 from celadon.core import FloatArray, InputError, UsageError
+from celadon.io import Fields, atomic_write_text
 from celadon.meta.correlation import pearson, spearman
+from celadon.meta.table import less_is_better
 from celadon.models.language.language_model import LanguageModel
+from celadon.models.language.loading import language_model
 from celadon.train.combinations.ratings import (
     Progress,
     RatedTexts,
+    area_under_curve,
     as_object,
+    best_threshold,
+    check_output,
     check_rated,
     in_pieces,
+    matthews,
     quiet,
+    read_tables,
     split_rows,
 )
-from celadon.train.combinations.two_labels import area_under_curve, best_threshold, matthews
+from celadon.train.reporting import SILENT, Report
 
 Kind: TypeAlias = Literal["linear", "logistic"]
 
@@ -59,32 +69,18 @@ class Likelihoods:
 
 
 class Weights(NamedTuple):
-    """Learned weights, with their standard errors.
+    """Learned weights, with their standard errors."""
 
-    Attributes
-    ----------
-    kind
-        ``linear`` (least squares) or ``logistic``.
-    beta, gamma
-        The weight of the unigram probability and that of the length.
-    beta_error, gamma_error
-        Their standard errors.
-    coefficients
-        Of the regression: intercept, ``ln p_M / |S|``, ``ln p_u / |S|``, ``1 / |S|``.
-    errors
-        Their standard errors.
-    rows
-        How many texts they rest on.
-    """
-
-    kind: Kind
+    kind: Kind  # ``linear`` (least squares) or ``logistic``
+    # beta, gamma: the weight of the unigram probability and that of the length
     beta: float
     gamma: float
+    # beta_error, gamma_error: their standard errors
     beta_error: float
     gamma_error: float
-    coefficients: tuple[float, ...]
-    errors: tuple[float, ...]
-    rows: int
+    coefficients: tuple[float, ...]  # of the regression: intercept, ``ln p_M / |S|``, ``ln p_u / |S|``, ``1 / |S|``
+    errors: tuple[float, ...]  # their standard errors
+    rows: int  # how many texts they rest on
 
 
 class Figure(NamedTuple):
@@ -110,6 +106,7 @@ class Learned:
     training: tuple[Figure, ...]
     held_out: tuple[Figure, ...]
     left_out: int
+    rows: int
     content: Mapping[str, Any]
 
 
@@ -124,23 +121,10 @@ def measure(model: LanguageModel, texts: Sequence[str], progress: Progress = qui
 
 
 def learn_weights(likelihoods: Likelihoods, ratings: FloatArray, kind: str = "auto") -> Weights:
-    """Learn beta and gamma.
+    """Learn beta and gamma from likelihoods, all finite, and ratings, of which more is better.
 
-    Parameters
-    ----------
-    likelihoods
-        Of each text, all finite.
-    ratings
-        One number per text, more being better; for ``logistic`` two different ones.
-    kind
-        ``linear``, ``logistic``, or ``auto``: logistic where there are two different ratings.
-
-    Raises
-    ------
-    InputError
-        The weights cannot be learned: the ratings do not vary, fall with the likelihood, or the texts are too alike.
-    UsageError
-        The ratings do not fit the kind.
+    ``auto`` is logistic where there are two different ratings. Raises InputError where the ratings do not vary or fall
+    with the likelihood, or the texts are too alike.
     """
     chosen = _chosen(kind, ratings)
     columns = np.column_stack(
@@ -260,7 +244,7 @@ def figures(
     return tuple(found)
 
 
-def learn_morcela(
+def fit_morcela(
     table: RatedTexts,
     model: LanguageModel,
     *,
@@ -274,25 +258,7 @@ def learn_morcela(
 ) -> Learned:
     """Learn the weights of a model from rated texts, and try them on texts that they have not seen.
 
-    Parameters
-    ----------
-    table
-        Texts with ratings; each text is one sequence, as a sentence is.
-    model
-        The language model whose weights they are.
-    kind
-        See :func:`learn_weights`.
-    test, train, hold_out, seed
-        What the figures are of, as in :func:`celadon.train.combinations.combine.train_combination`.
-    lower_is_better
-        Whether less of the rating is better.
-    progress
-        Called while the model scores texts.
-
-    Returns
-    -------
-    Learned
-        The weights, the figures, and ``content``, which ``celadon train morcela`` writes as JSON.
+    The parameters are those of :func:`train_morcela`; each text is one sequence, as a sentence is.
     """
     sign = -1.0 if lower_is_better else 1.0
     likelihoods, ratings, left_out = _measured(table, model, progress)
@@ -316,7 +282,7 @@ def learn_morcela(
     }
     tested_on = {"file": test.name, "sha256_of_rows": test.sha256} if test else None
     content = _content(weights, model, {"trained_on": trained_on, "tested_on": tested_on}, on_training, on_others)
-    return Learned(weights, on_training, on_others, left_out, content)
+    return Learned(weights, on_training, on_others, left_out, len(table.rows), content)
 
 
 def _measured(table: RatedTexts, model: LanguageModel, progress: Progress) -> tuple[Likelihoods, FloatArray, int]:
@@ -364,3 +330,57 @@ def _content(
         },
         "made_with": {"celadon": __version__},
     }
+
+
+def train_morcela(
+    ratings: str,
+    output: str | Path,
+    *,
+    model: str = "builtin",
+    rating: str | None = None,
+    format: str | None = None,  # noqa: A002
+    fields: Fields | None = None,
+    test: str | None = None,
+    lower_is_better: bool = False,
+    kind: str = "auto",
+    train: int | None = None,
+    hold_out: int | None = None,
+    seed: int = 0,
+    report: Report = SILENT,
+) -> Learned:
+    """Learn beta and gamma of MORCELA from rated sentences, and write them to a JSON file.
+
+    Parameters
+    ----------
+    ratings, rating, format, fields
+        The table, as :func:`celadon.train.combinations.ratings.read_ratings` reads it.
+    output
+        The file.
+    model
+        The language model whose weights they are.
+    test
+        Another table for the figures.
+    lower_is_better
+        Whether less of the rating is better; of some ratings that is known.
+    kind, train, hold_out, seed
+        See :func:`fit_morcela`.
+    report
+        Receives the progress.
+    """
+    check_output(output, [ratings, test])
+    table, other = read_tables(ratings, test, rating, format, fields)
+    opened = language_model(model)
+    with report.count("texts") as progress:
+        learned = fit_morcela(
+            table,
+            opened,
+            kind=kind,
+            test=other,
+            train=train,
+            hold_out=hold_out,
+            seed=seed,
+            lower_is_better=lower_is_better or less_is_better(table.rating),
+            progress=progress,
+        )
+    atomic_write_text(str(output), json.dumps(learned.content, indent=2, ensure_ascii=False) + "\n")
+    return learned

@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import hashlib
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
 from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
+import numpy.typing as npt
+from scipy import stats
 
-from celadon.core import FloatArray, InputError, IntArray, Sample, UsageError
-from celadon.io import Fields, TableRow, read_table_rows
+from celadon.core import FloatArray, InputError, IntArray, OutputError, Sample, UsageError
+from celadon.io import Fields, TableRow, check_distinct, read_table_rows
 from celadon.io.fields import Resolver, RowError
 from celadon.io.judgements import DATA_SETS, load
 from celadon.io.judgements.files import text_lines
@@ -39,33 +41,15 @@ def quiet(done: int, total: int) -> None:
 
 @dataclass(frozen=True, eq=False)
 class RatedTexts:
-    """A table of texts with a rating.
+    """A table of texts with a rating."""
 
-    Attributes
-    ----------
-    path
-        Where it was read from.
-    rating
-        The name of the rating.
-    values
-        The rating of each row; NaN where it has none.
-    rows
-        The rows as they are in the table.
-    columns
-        The same by column.
-    fields
-        Which column is what.
-    cells
-        Whether all values are strings, as in CSV.
-    """
-
-    path: str
-    rating: str
-    values: FloatArray
-    rows: tuple[TableRow, ...]
-    columns: Columns
-    fields: Fields
-    cells: bool
+    path: str  # where it was read from
+    rating: str  # the name of the rating
+    values: FloatArray  # the rating of each row; NaN where it has none
+    rows: tuple[TableRow, ...]  # the rows as they are in the table
+    columns: Columns  # the same by column
+    fields: Fields  # which column is what
+    cells: bool  # whether all values are strings, as in CSV
 
     @property
     def name(self) -> str:
@@ -81,13 +65,7 @@ class RatedTexts:
         return digest.hexdigest()
 
     def samples(self, rows: IntArray) -> tuple[Sample, ...]:
-        """Some of the rows as samples.
-
-        Raises
-        ------
-        InputError
-            A row has no text, or something else in its place.
-        """
+        """Return some of the rows as samples; raise InputError where one has no text."""
         resolver = Resolver(self.fields)
         found = []
         for at in rows.tolist():
@@ -111,26 +89,11 @@ def read_ratings(
     format: str | None = None,  # noqa: A002
     fields: Fields | None = None,
 ) -> RatedTexts:
-    """Read texts with ratings.
+    """Read texts with ratings: a table (- for the standard input), or the files of a known data set.
 
-    Parameters
-    ----------
-    path
-        A table (JSONL, CSV, TSV, Parquet; - for the standard input), or the files of a known data set.
-    rating
-        The column of the rating, found as ``celadon meta`` finds it; may be None for a data set with one rating.
-    format
-        A format of tables, or the name of a data set of :data:`celadon.io.judgements.DATA_SETS`; by default the ending
-        tells, and a TSV file without a header that looks like CoLA is read as such.
-    fields
-        Which column is the text, the references, the source.
-
-    Raises
-    ------
-    InputError
-        The file cannot be read, or has no such rating.
-    UsageError
-        The format is unknown, or no rating was named.
+    The rating may be None for a data set with one rating. ``format`` is one of tables or the name of a data set of
+    :data:`celadon.io.judgements.DATA_SETS`; by default the ending tells, and a TSV file without a header that looks
+    like CoLA is read as such. ``fields`` says which column is the text, the references, the source.
     """
     known = data_set_of(path, format)
     if rating is None and known is not None and len(DATA_SETS[known].dimensions) == 1:
@@ -148,6 +111,18 @@ def read_ratings(
         fields=fields or Fields(),
         cells=has_cells(path, format),
     )
+
+
+def read_tables(
+    path: str,
+    test: str | None,
+    rating: str | None,
+    format: str | None,  # noqa: A002
+    fields: Fields | None,
+) -> tuple[RatedTexts, RatedTexts | None]:
+    """Read the table that is learned from, and another one to test on if there is one."""
+    first = read_ratings(path, rating, format=format, fields=fields)
+    return first, None if test is None else read_ratings(test, rating, format=format, fields=fields)
 
 
 def data_set_of(path: str, format: str | None) -> str | None:  # noqa: A002
@@ -188,6 +163,13 @@ def _looks_like_cola(path: str) -> bool:
     return bool(first) and len(first[0]) == _COLA_CELLS and first[0][1] in ("0", "1")
 
 
+def check_output(output: str | Path, inputs: Iterable[str | Path | None]) -> None:
+    """Reject an output that cannot be written, or is an input, before the work begins."""
+    check_distinct(str(output), [str(path) for path in inputs if path])
+    if not Path(output).parent.is_dir():
+        raise OutputError(f"{output}: the folder {Path(output).parent} does not exist; create it first")
+
+
 class Split(NamedTuple):
     """Which rows are trained on, and which are kept for the figures."""
 
@@ -196,21 +178,9 @@ class Split(NamedTuple):
 
 
 def split_rows(rows: int, *, train: int | None = None, hold_out: int | None = None, seed: int = 0) -> Split:
-    """Shuffle rows and part them.
+    """Shuffle rows by a seed and part them: ``train`` of them to train on, or ``hold_out`` to hold out.
 
-    Parameters
-    ----------
-    rows
-        How many there are.
-    train, hold_out
-        How many to train on, the rest being held out, or the other way round; one fifth is held out by default.
-    seed
-        The same seed gives the same parts.
-
-    Raises
-    ------
-    UsageError
-        There are not enough rows.
+    One fifth is held out by default. Raises UsageError where there are not enough rows.
     """
     held = rows // _HELD_OUT_SHARE if hold_out is None else hold_out
     training = rows - held if train is None else train
@@ -247,3 +217,33 @@ def as_object(figure: Any) -> dict[str, Any]:
         key: None if isinstance(value, float) and math.isnan(value) else value
         for key, value in figure._asdict().items()
     }
+
+
+def area_under_curve(scores: FloatArray, labels: npt.NDArray[np.bool_]) -> float:
+    """The chance that a good text scores above a bad one, ties counting half; NaN where one kind is missing."""
+    good, bad = int(labels.sum()), int((~labels).sum())
+    if not good or not bad:
+        return math.nan
+    return (float(stats.rankdata(scores)[labels].sum()) - good * (good + 1) / 2) / (good * bad)
+
+
+def best_threshold(scores: FloatArray, labels: npt.NDArray[np.bool_]) -> float:
+    """The score from which on a text is called good, for the highest Matthews' correlation."""
+    order = np.argsort(-scores, kind="stable")
+    ordered, hits = scores[order], np.cumsum(labels[order])
+    called = np.arange(1, len(scores) + 1)
+    ends = np.flatnonzero(np.append(ordered[1:] != ordered[:-1], True))
+    found = _matthews(hits[ends], called[ends], int(labels.sum()), len(labels))
+    return float(ordered[ends[int(np.argmax(found))]])
+
+
+def matthews(called: npt.NDArray[np.bool_], labels: npt.NDArray[np.bool_]) -> float:
+    """Matthews' correlation of two columns of yes and no; 0 where one of them does not vary."""
+    hits, many = np.array([(called & labels).sum()]), np.array([called.sum()])
+    return float(_matthews(hits, many, int(labels.sum()), len(labels))[0])
+
+
+def _matthews(hits: npt.NDArray[Any], called: npt.NDArray[Any], good: int, rows: int) -> FloatArray:
+    hits, called = hits.astype(np.float64), called.astype(np.float64)
+    below = np.sqrt(called * (rows - called) * good * (rows - good))
+    return np.asarray(np.divide(hits * rows - called * good, below, out=np.zeros_like(hits), where=below > 0))

@@ -5,23 +5,27 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
 from itertools import compress
+from pathlib import Path
 from typing import Any, NamedTuple
 
+import msgspec
 import numpy as np
 import numpy.typing as npt
 
 from celadon.core import FloatArray, InputError, IntArray, Sample, UsageError
-from celadon.io.weight_files import STATISTICS, Head, ModelNames, QualityModel, QualityWeights
+from celadon.io import Fields
+from celadon.io.weight_files import STATISTICS, Head, ModelNames, QualityModel, QualityWeights, write_quality
 from celadon.meta.correlation import pearson, spearman
 from celadon.metrics.gruen.models import model_names
 from celadon.metrics.quality_features import NAMED, quality_features
 from celadon.metrics.reading.features import ReadingModels
 from celadon.scoring.batch import Batch
-from celadon.train.combinations.ratings import FEWEST_ROWS, Progress, as_object, in_pieces, quiet
-from celadon.train.combinations.sumqe_ridge import BOTH, FOLDS, SHARES, Linear, Problem, Search, Setting
-from celadon.train.combinations.sumqe_sets import RatedSet
+from celadon.train.combinations.rated_sets import RatedSet, damaged_sets, lower_ratings, read_sets
+from celadon.train.combinations.ratings import FEWEST_ROWS, Progress, as_object, check_output, in_pieces, quiet
+from celadon.train.combinations.ridge import BOTH, FOLDS, SHARES, Linear, Problem, Search, Setting
+from celadon.train.corpus import Corpus
+from celadon.train.reporting import SILENT, Report, made_by
 
 SINGLE, MULTI = TASKS = ("single", "multi")
 _PIECE_ROWS = 256
@@ -40,31 +44,16 @@ class Figure(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Measured:
-    """Rated texts of all sets, with their features.
+    """Rated texts of all sets, with their features."""
 
-    Attributes
-    ----------
-    features
-        Texts x features: those with a name, then the vectors; NaN where a text lacks one.
-    ratings
-        Texts x ratings, as shares of the scales of their sets; NaN where a text has none.
-    names
-        Of the ratings.
-    scales
-        The scale of each rating where all sets have the same, else 0 to 1.
-    sets, items
-        The set of each text, and its item, both by number.
-    left_out
-        How many texts could not be read, and why the first could not.
-    """
-
-    features: FloatArray
-    ratings: FloatArray
-    names: tuple[str, ...]
-    scales: tuple[tuple[float, float], ...]
+    features: FloatArray  # texts x features: those with a name, then the vectors; NaN where a text lacks one
+    ratings: FloatArray  # texts x ratings, as shares of the scales of their sets; NaN where a text has none
+    names: tuple[str, ...]  # of the ratings
+    scales: tuple[tuple[float, float], ...]  # the scale of each rating where all sets have the same, else 0 to 1
+    # sets, items: the set of each text, and its item, both by number
     sets: IntArray
     items: IntArray
-    left_out: int
+    left_out: int  # how many texts could not be read, and why the first could not
     reason: str
 
     def rows(self, chosen: npt.NDArray[np.bool_]) -> Measured:
@@ -78,7 +67,7 @@ class Measured:
         )
 
 
-class TrainedQuality(NamedTuple):
+class TrainedSumqe(NamedTuple):
     """An estimator, how well it does on what was held out, and how many texts could not be read."""
 
     model: QualityModel
@@ -87,13 +76,7 @@ class TrainedQuality(NamedTuple):
 
 
 def measure(sets: Sequence[RatedSet], models: ReadingModels, progress: Progress = quiet) -> Measured:
-    """Read all texts, equal ones of a set as often as they are there.
-
-    Raises
-    ------
-    InputError
-        Too few texts have a rating and can be read.
-    """
+    """Read all texts, equal ones of a set as often as they are there."""
     names = tuple(dict.fromkeys(name for each in sets for name in each.ratings))
     texts = [text for each in sets for text in each.texts]
     pieces, reasons = [], {}
@@ -267,7 +250,7 @@ def _figures(measured: Measured, names: Sequence[str], predicted: dict[str, Floa
                     yield Figure(names[number], rating, tasks, *figures, int(rows.sum()))
 
 
-def train_quality(
+def fit_sumqe(
     sets: Sequence[RatedSet],
     models: ReadingModels | None = None,
     *,
@@ -277,33 +260,13 @@ def train_quality(
     lower_is_better: Collection[str] = (),
     seed: int = 0,
     progress: Progress = quiet,
-) -> TrainedQuality:
-    """Train an estimator of ratings, and try it on sets that it has not seen.
+) -> TrainedSumqe:
+    """Train an estimator of ratings on sets of texts, and try it on sets that it has not seen.
 
-    Parameters
-    ----------
-    sets
-        Texts with ratings; a rating may be missing in a set or in a text.
-    models
-        What reads the texts; by default what comes with the package.
-    name
-        What the estimator is called.
-    tasks
-        ``single``: each rating has its own penalty and its own share of the encoder's vectors. ``multi``: all share
-        both, and a projection of low rank.
-    features
-        ``reading``: those with a name; ``encoder``: the vectors; ``both``.
-    lower_is_better
-        The ratings of which less is better.
-    seed
-        Which items are in which fold.
-    progress
-        Told how many texts have been read, then how many fits are done.
-
-    Returns
-    -------
-    TrainedQuality
-        The estimator, fitted to all texts; the figures are of fits without the set, or the items, that they are of.
+    With ``single`` tasks each rating has its own penalty and its own share of the encoder's vectors; with ``multi`` all
+    share both, and a projection of low rank. The features are those with a name (``reading``), the vectors
+    (``encoder``) or ``both``. The estimator is fitted to all texts; the figures are of fits without the set, or the
+    items, that they are of.
     """
     if tasks not in TASKS:
         raise UsageError(f"tasks are {' or '.join(TASKS)}, not {tasks!r}")
@@ -311,11 +274,14 @@ def train_quality(
     measured = measure(sets, used, progress)
     total = (parts_to_leave_out(measured) + 1) * FOLDS * len(SHARES.get(features, ()))
     done = iter(range(1, total + 1))
-    step = partial(_advance, done, total, progress)
+
+    def step() -> None:
+        progress(next(done, total), total)
+
     fitted = fit_heads(measured, features, seed, step)
     figures = held_out_figures(measured, [each.name for each in sets], features, seed, step)
     progress(total, total)
-    return TrainedQuality(
+    return TrainedSumqe(
         QualityModel(
             name=name,
             models=ModelNames(**used._asdict()),
@@ -327,10 +293,6 @@ def train_quality(
         figures,
         measured.left_out,
     )
-
-
-def _advance(done: Iterator[int], total: int, progress: Progress) -> None:
-    progress(next(done, total), total)
 
 
 def _heads(fitted: Fit, tasks: str, measured: Measured, lower: Collection[str]) -> dict[str, Head]:
@@ -383,10 +345,108 @@ def _facts(
         "features": features,
         "seed": seed,
         "left_out": left_out,
-        "held_out": [as_object(_rounded(figure)) for figure in figures],
+        "held_out": [
+            as_object(each._replace(pearson=round(each.pearson, 4), spearman=round(each.spearman, 4)))
+            for each in figures
+        ],
         "made_with": {"celadon": __version__},
     }
 
 
-def _rounded(figure: Figure) -> Figure:
-    return figure._replace(pearson=round(figure.pearson, 4), spearman=round(figure.spearman, 4))
+def train_sumqe(
+    ratings: Sequence[str],
+    output: str | Path,
+    *,
+    rating: Sequence[str] = (),
+    lower_is_better: Sequence[str] = (),
+    scale: tuple[float, float] | None = None,
+    set_field: str | None = None,
+    format: str | None = None,  # noqa: A002
+    text_field: str | None = None,
+    damaged: Sequence[str] = (),
+    documents: int = 2_000,
+    treebank: Sequence[str] = (),
+    tasks: str = SINGLE,
+    features: str = BOTH,
+    likelihood: str = "builtin",
+    encoder: str = "builtin",
+    name: str | None = None,
+    seed: int = 0,
+    about: str = "",
+    report: Report = SILENT,
+) -> TrainedSumqe:
+    """Train the heads of `sumqe` on rated texts or on damaged documents, and write them to a JSON file.
+
+    Parameters
+    ----------
+    ratings, rating, format, text_field, scale, set_field
+        Tables of rated texts, as :func:`celadon.train.combinations.rated_sets.read_sets` reads them; each is a set.
+    output
+        The file, used as ``sumqe[model=FILE]``.
+    lower_is_better
+        Ratings of which less is better; of some that is known.
+    damaged, documents, treebank
+        Text files of which so many paragraphs are damaged by known amounts, which stand for DUC's five questions, and
+        CoNLL-U files with more such documents.
+    tasks, features, seed
+        See :func:`fit_sumqe`.
+    likelihood, encoder
+        The language model and the sentence encoder that read the texts.
+    name
+        Of the estimator; by default the output's.
+    about
+        What the data are, and their license.
+    report
+        Receives the progress.
+    """
+    if not ratings and not damaged:
+        raise UsageError("nothing to learn from: give files with ratings, or a corpus with --damaged")
+    if treebank and not damaged:
+        raise UsageError("--treebank adds to the documents of --damaged; give a corpus too")
+    if rating and not ratings:
+        raise UsageError("--rating names columns of RATINGS, and no such file was given")
+    if documents < 1:
+        raise UsageError(f"--documents must be at least 1, not {documents}")
+    check_output(output, [*ratings, *damaged, *treebank])
+    fields = Fields(text=text_field)
+    sets = read_sets(ratings, rating, format=format, fields=fields, scale=scale, set_field=set_field)
+    if damaged:
+        corpus = Corpus(tuple(map(Path, damaged)))
+        with report.bar("reading the corpus", corpus.size) as bar:
+            sets += damaged_sets(corpus, treebank, documents, seed, bar.update)
+    names = {each for one in sets for each in one.ratings}
+    with report.count("steps") as progress:
+        trained = fit_sumqe(
+            sets,
+            ReadingModels(likelihood, encoder),
+            name=name or Path(output).stem,
+            tasks=tasks,
+            features=features,
+            lower_is_better=lower_ratings(names, lower_is_better, format),
+            seed=seed,
+            progress=progress,
+        )
+    command = made_by(
+        "sumqe",
+        ratings,
+        output=Path(output),
+        rating=",".join(rating) or None,
+        lower_is_better=",".join(lower_is_better) or None,
+        damaged=list(map(Path, damaged)),
+        treebank=list(map(Path, treebank)),
+        scale=f"{scale[0]:g}:{scale[1]:g}" if scale else None,
+        set_field=set_field,
+        format=format,
+        text_field=text_field,
+        name=name,
+        about=about or None,
+        documents=documents if damaged else None,
+        tasks=tasks,
+        features=features,
+        likelihood=likelihood,
+        encoder=encoder,
+        seed=seed,
+    )
+    facts = {"about": about or "Not stated.", "made_by": command, **trained.model.facts}
+    write_quality(str(output), msgspec.structs.replace(trained.model, facts=facts))
+    return trained

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import asdict, replace
+from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
@@ -12,11 +14,15 @@ from torch.nn import functional
 
 from celadon.core import FloatArray, InputError, IntArray
 from celadon.text.sentences import split_sentences
-from celadon.train.corpus import Advance, Corpus, number_texts
-from celadon.train.encoders.encoder_network import EncoderNetwork, Heads
-from celadon.train.encoders.encoder_recipes import OrderRecipe
-from celadon.train.encoders.example_batches import padded_rows
-from celadon.train.precision import autocast
+from celadon.train.corpus import Advance, Corpus, draw_items, number_texts
+from celadon.train.encoders.classifiers import padded_rows
+from celadon.train.encoders.graph import write_encoder
+from celadon.train.encoders.network import EncoderNetwork, Heads, load_network
+from celadon.train.encoders.recipes import OrderRecipe
+from celadon.train.model_folder import check_new_folder
+from celadon.train.precision import autocast, usable_precision
+from celadon.train.reporting import SILENT, Report, made_by
+from celadon.train.training_run import import_torch
 
 MOST_SENTENCES = 12
 """Sentences of a paragraph that are looked at."""
@@ -51,24 +57,16 @@ def draw_paragraphs(
     corpus: Corpus, recipe: OrderRecipe, advance: Advance = lambda size: None
 ) -> tuple[Paragraphs, Paragraphs]:
     """Draw paragraphs at random: those to train on, and those held out."""
-    random = np.random.default_rng([recipe.seed, 2])
-    parts: tuple[list[list[str]], list[list[str]]] = ([], [])
-    sizes, counts = (recipe.paragraphs, recipe.held_out), [0, 0]
-    for paragraph in corpus.paragraphs(advance):
-        spans = split_sentences(paragraph.text)
-        if len(spans) < 2:
-            continue
-        drawn = parts[paragraph.held_out]
-        counts[paragraph.held_out] += 1
-        if len(drawn) < sizes[paragraph.held_out]:
-            drawn.append([])
-            place = len(drawn) - 1
-        elif (place := int(random.integers(counts[paragraph.held_out]))) >= sizes[paragraph.held_out]:
-            continue
-        drawn[place] = [paragraph.text[start:end] for start, end in spans[:MOST_SENTENCES]]
-    if not parts[0]:
+    split = ((paragraph, split_sentences(paragraph.text)) for paragraph in corpus.paragraphs(advance))
+    usable = (
+        ([paragraph.text[start:end] for start, end in spans[:MOST_SENTENCES]], paragraph.held_out)
+        for paragraph, spans in split
+        if len(spans) > 1
+    )
+    trained, apart = draw_items(usable, recipe.paragraphs, recipe.held_out, np.random.default_rng([recipe.seed, 2]))
+    if not trained:
         raise InputError("the corpus has no paragraph of two sentences")
-    return _laid_out(parts[0]), _laid_out(parts[1])
+    return _laid_out(trained), _laid_out(apart)
 
 
 def _laid_out(paragraphs: Sequence[Sequence[str]]) -> Paragraphs:
@@ -86,21 +84,7 @@ def order_features(
     *,
     precision: str = "float32",
 ) -> torch.Tensor:
-    """What the order head reads of each text, [texts, width], in half precision.
-
-    Parameters
-    ----------
-    network, tokenizer
-        The encoder, which is not changed.
-    texts
-        Sentences.
-    longest
-        Tokens of a sentence that are read.
-    advance
-        Told how many more texts are done.
-    precision
-        In which the network multiplies: ``float32`` or ``bfloat16``.
-    """
+    """Return what the order head reads of each text, [texts, width], in half precision."""
     network.eval()
     encoded = number_texts(texts, tokenizer)
     found = torch.empty(len(texts), network.before.in_features, dtype=torch.float16)
@@ -115,28 +99,14 @@ def order_features(
     return found
 
 
-def train_order(
+def fit_order_head(
     network: EncoderNetwork,
     features: torch.Tensor,
     pairs: IntArray,
     recipe: OrderRecipe,
     progress: Callable[[int, float], None] = lambda pairs, loss: None,
 ) -> None:
-    """Train the order head in place.
-
-    Parameters
-    ----------
-    network
-        The encoder with the head.
-    features
-        What the head reads of each sentence.
-    pairs
-        Which sentence stands before which.
-    recipe
-        How.
-    progress
-        Told how many more pairs are done, and the loss.
-    """
+    """Train the order head in place, on features of sentences and pairs of which the first stands before the second."""
     head = [*network.before.parameters(), *network.after.parameters(), network.order_weight, network.order_offset]
     optimiser = torch.optim.AdamW(head, lr=recipe.learning_rate, weight_decay=recipe.decay)
     steps = recipe.passes * -(-len(pairs) // recipe.batch)
@@ -182,3 +152,57 @@ def _split_logits(pairs: IntArray, logits: FloatArray, starts: IntArray) -> Floa
         sums[one:other] += logit
         counts[one:other] += 1
     return sums[counts > 0] / counts[counts > 0]
+
+
+def train_order(
+    corpus: Sequence[str | Path],
+    network: str | Path,
+    output: str | Path,
+    recipe: OrderRecipe | None = None,
+    *,
+    threads: int | None = None,
+    report: Report = SILENT,
+) -> OrderFigures:
+    """Train the order head of an encoder, which stays as it is, and write both to a new folder.
+
+    Parameters
+    ----------
+    corpus
+        Text files, a paragraph a line, a blank line between articles.
+    network
+        The file that :func:`celadon.train.encoders.acceptability.train_acceptability` kept.
+    output
+        The new folder.
+    recipe
+        How the head is trained.
+    threads, report
+        As in :func:`celadon.train.language_models.lm.train_lm`.
+    """
+    folder = Path(output)
+    check_new_folder(folder)
+    import_torch(threads)
+    recipe = recipe or OrderRecipe()
+    recipe = replace(recipe, precision=usable_precision(recipe.precision, report.note))
+    kept = load_network(Path(network))
+    texts = Corpus(tuple(map(Path, corpus)), seed=recipe.seed)
+    with report.bar("drawing paragraphs", texts.size) as bar:
+        trained, apart = draw_paragraphs(texts, recipe, bar.update)
+    tokenizer = Tokenizer.from_str(kept.tokenizer)
+    with report.bar("encoding", len(trained.sentences) + len(apart.sentences), unit="sentence") as bar:
+        features, measured = (
+            order_features(kept.network, tokenizer, part.sentences, advance=bar.update, precision=recipe.precision)
+            for part in (trained, apart)
+        )
+    pairs = trained.pairs(recipe.reach)
+    with report.bar("training", recipe.passes * len(pairs), unit="pair") as bar:
+        fit_order_head(kept.network, features, pairs, recipe, lambda some, loss: bar.update(some))
+    figures = measure_order(kept.network, measured, apart, recipe.reach)
+    command = made_by("order", corpus, network=Path(network), output=folder, **asdict(recipe))
+    card = (
+        f"# {folder.name}\n\n{kept.card}    {command}\n\n## Order\n\n"
+        f"- trained on {recipe.paragraphs:,} paragraphs, sentences up to {recipe.reach} apart; the encoder unchanged\n"
+        f"- on {figures.paragraphs:,} paragraphs kept apart: {figures.neighbours:.1%} of neighbours and "
+        f"{figures.parts:.1%} of splits into two parts are told in their right order\n"
+    )
+    write_encoder(kept.network, kept.tokenizer, folder, card=card)
+    return figures

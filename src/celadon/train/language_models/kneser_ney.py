@@ -53,29 +53,11 @@ def train_ngrams(
     order: int = 3,
     advance: Callable[[], None] = lambda: None,
 ) -> NgramTables:
-    """Estimate an n-gram model.
+    """Estimate an n-gram model of sentences, whose tokens are ``ids`` and which begin at ``starts``.
 
-    Parameters
-    ----------
-    ids
-        The tokens of all sentences, without marks.
-    starts
-        Where each sentence begins, with one more entry at the end.
-    vocabulary
-        The number of tokens; ids are below it.
-    begin, end
-        The ids of the marks put round each sentence; the end is predicted, the begin is not.
-    order
-        The length of the longest n-grams.
-    advance
-        Called when the n-grams of a length have been counted and when they have been smoothed.
-
-    Raises
-    ------
-    InputError
-        There are no sentences.
-    UsageError
-        N-grams of that order and vocabulary do not fit into 64 bits.
+    Marks are put round each sentence; the end is predicted, the begin is not. ``advance`` is called when the n-grams of
+    a length have been counted and when they have been smoothed. Raises UsageError where n-grams of that order and
+    vocabulary do not fit into 64 bits.
     """
     bits = bits_of(vocabulary, order)
     if len(starts) < 2:
@@ -194,16 +176,10 @@ def _log(probabilities: FloatArray) -> FloatArray:
 
 
 def held_out_perplexity(model: LanguageModel, sentences: Iterable[str], known_only: bool = False) -> HeldOut:
-    """How well a model predicts sentences it has not seen: any model, so that they can be compared.
+    """Return how well a model predicts sentences it has not seen: any model, so that they can be compared.
 
-    Parameters
-    ----------
-    model
-        What is measured.
-    sentences
-        Each scored by itself; the end of a sentence is a token where the model counts it.
-    known_only
-        Leave out every word, between white space, in which there is something that the model has no piece for.
+    With ``known_only`` every word, between white space, is left out in which there is something that the model has no
+    piece for.
     """
     loss, tokens, words, scored_sentences = 0.0, 0, 0, 0
     stream = iter(sentences)

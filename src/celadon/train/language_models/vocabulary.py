@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
+import unicodedata
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Sequence
 from itertools import islice
-from typing import TYPE_CHECKING, NamedTuple
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from celadon.core import InputError, UsageError
+from celadon.core import InputError, IntArray, UsageError
+from celadon.text.scripts import is_in_scripts
+from celadon.train.corpus import Advance, Corpus, TrainingTexts
 
 if TYPE_CHECKING:
     from tokenizers import Tokenizer
 
 UNKNOWN, BEGIN, END = "[UNK]", "[BOS]", "[EOS]"
 SPECIAL = (UNKNOWN, BEGIN, END)
-UNITS = ("wordpiece", "word")
+UNITS = {"wordpiece": 16_000, "word": 128_000}
+"""What a token can be, with the usual size of the vocabulary."""
 
 # Letters and marks kept as pieces of their own; a rarer character is unknown.
 _ALPHABET = 400
@@ -26,16 +31,9 @@ PASSES = {"wordpiece": 3, "word": 1}
 
 
 def train_tokenizer(texts: Iterable[str], unit: str, size: int) -> Tokenizer:
-    """Make a tokenizer whose numbers are the ranks of its tokens by frequency, after the special ones.
+    """Make a tokenizer of words or word pieces, numbered by frequency after the special ones, ``size`` in all.
 
-    Parameters
-    ----------
-    texts
-        What it is to be made from; read several times, so an iterable that can be started again.
-    unit
-        ``wordpiece`` or ``word``.
-    size
-        The number of tokens, the special ones included.
+    The texts are read several times, so they must be an iterable that can be started again.
     """
     from tokenizers import Tokenizer, models, trainers
 
@@ -110,17 +108,12 @@ def _word_counts(texts: Iterable[str]) -> Counter[str]:
 
 def _piece_counts(texts: Iterable[str], tokenizer: Tokenizer) -> Counter[str]:
     counts: Counter[int] = Counter()
-    for some in _groups(texts):
+    stream = iter(texts)
+    while some := list(islice(stream, _COUNTED_AT_ONCE)):
         for encoding in tokenizer.encode_batch_fast(some, add_special_tokens=False):
             counts.update(encoding.ids)
     vocabulary = tokenizer.get_vocab(with_added_tokens=True)
     return Counter({token: counts[number] for token, number in vocabulary.items() if token not in SPECIAL})
-
-
-def _groups(texts: Iterable[str]) -> Iterator[list[str]]:
-    stream = iter(texts)
-    while taken := list(islice(stream, _COUNTED_AT_ONCE)):
-        yield taken
 
 
 class Marks(NamedTuple):
@@ -140,3 +133,72 @@ def marks_of(tokenizer: Tokenizer) -> Marks:
             f"the tokenizer must have the tokens {BEGIN}, {END} and {UNKNOWN}; give one that `celadon train` made"
         )
     return Marks(*found)
+
+
+# A script with a smaller share of the corpus' letters is there by accident: names, quotations.
+_SHARE = 0.05
+
+
+def tokens_of(tokenizer: Tokenizer) -> list[str]:
+    """The tokens by their ids."""
+    tokens = [""] * tokenizer.get_vocab_size()
+    for token, number in tokenizer.get_vocab().items():
+        tokens[number] = token
+    return tokens
+
+
+def scripts_of(tokens: Sequence[str], counts: IntArray) -> list[str]:
+    """Return the Unicode scripts with more than a twentieth of the letters, most frequent first."""
+    letters: Counter[str] = Counter()
+    for token, count in zip(tokens, counts.tolist(), strict=True):
+        if token not in SPECIAL:
+            for letter in filter(str.isalpha, token):
+                letters[letter] += count
+    scripts: Counter[str] = Counter()
+    for letter, count in letters.items():
+        scripts[_script(letter)] += count
+    total = sum(scripts.values())
+    return [script for script, count in scripts.most_common() if script and count > _SHARE * total]
+
+
+def _script(letter: str) -> str:
+    """A letter's script, which is the first word of its name; empty where the name does not tell."""
+    script = unicodedata.name(letter, "").split(" ")[0].split("-")[0].capitalize().replace("Cjk", "Han")
+    try:
+        return script if script and is_in_scripts(letter, (script,)) else ""
+    except InputError:
+        return ""
+
+
+def lm_description(
+    name: str, kind: str, unit: str, tokenizer: Tokenizer, counts: IntArray, window: int, **more: Any
+) -> dict[str, Any]:
+    """Return what ``model.json`` says of a language model."""
+    marks = marks_of(tokenizer)
+    return {
+        "format": "celadon-lm/1",
+        "kind": kind,
+        "name": name,
+        "unit": unit,
+        **more,
+        "begin": BEGIN,
+        "begin_id": marks.begin,
+        "end": END,
+        "end_id": marks.end,
+        "unknown_id": marks.unknown,
+        "window": window,
+        "scripts": scripts_of(tokens_of(tokenizer), counts),
+    }
+
+
+def choose_tokenizer(tokenizer_file: Path | None, corpus: Corpus, unit: str, size: int, advance: Advance) -> Tokenizer:
+    """Load the tokenizer of another model, or make one from the articles of a corpus that are trained on."""
+    from celadon.models.store.model_files import load_tokenizer
+
+    tokenizer = (
+        load_tokenizer(tokenizer_file)
+        if tokenizer_file
+        else train_tokenizer(TrainingTexts(corpus, advance), unit, size)
+    )
+    marks_of(tokenizer)
+    return tokenizer

@@ -72,7 +72,7 @@ def convert(
     smoothing = read_smoothing(shape) if chosen is Precision.INT8 else no_smoothing(shape)
     write_folder(file, into, name, chosen, shape, graph, unigrams, smoothing)
     check = package.joinpath(f"{chosen}.{CHECK_FILE}")
-    # there is none while celadon.train.language_models.smollm2_graph makes it
+    # there is none while celadon.train.language_models.smollm2 makes it
     if check.is_file():
         (into / CHECK_FILE).write_bytes(check.read_bytes())
 
