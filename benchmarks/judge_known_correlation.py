@@ -36,7 +36,7 @@ from celadon.judge.experiment import Experiment, new_experiment
 from celadon.judge.store import Answer, Rating
 from celadon.meta.bootstrap import bootstrap
 from celadon.meta.correlation import Kind
-from celadon.meta.fisher import fisher_interval
+from celadon.meta.significance import fisher_interval
 from celadon.meta.study import make_study
 from celadon.meta.table import make_table
 

@@ -1,4 +1,4 @@
-"""Agreement between people against independent implementations and published examples."""
+"""Raters put on one scale, and how well they agree, against scipy and published tables."""
 
 from __future__ import annotations
 
@@ -13,13 +13,93 @@ from scipy import stats
 from sklearn.metrics import cohen_kappa_score
 
 from celadon.core import InputError, UsageError
-from celadon.meta.agreement import leave_one_out, pairwise_correlation
-from celadon.meta.alpha import krippendorff_alpha
-from celadon.meta.icc import intraclass_correlations
-from celadon.meta.kappa import pairwise_kappa, weighted_kappa
-from celadon.meta.reliability import human_ceiling, reliability_of_mean, spearman_brown, split_half
+from celadon.meta import raters
+from celadon.meta.agreement import (
+    krippendorff_alpha,
+    leave_one_out,
+    pairwise_correlation,
+    pairwise_kappa,
+    weighted_kappa,
+)
+from celadon.meta.reliability import (
+    human_ceiling,
+    intraclass_correlations,
+    reliability_of_mean,
+    spearman_brown,
+)
 
 NAN = np.nan
+GAPPED = np.array([[1.0, 10.0, NAN], [2.0, 40.0, 3.0], [4.0, 20.0, 3.0], [NAN, NAN, NAN]])
+
+whole = arrays(np.float64, st.tuples(st.integers(2, 8), st.integers(1, 5)), elements=st.integers(1, 9).map(float))
+
+
+def test_z_scores_are_those_of_scipy() -> None:
+    ratings = np.array([[1.0, 6.0], [2.0, 3.0], [6.0, 5.0], [4.0, 5.0]])
+    np.testing.assert_allclose(raters.z_scores(ratings), stats.zscore(ratings, ddof=1))
+    np.testing.assert_allclose(raters.z_scores(ratings, ddof=0), stats.zscore(ratings, ddof=0))
+
+
+def test_gaps_stay_and_do_not_count() -> None:
+    found = raters.z_scores(GAPPED)
+    np.testing.assert_array_equal(np.isnan(found), np.isnan(GAPPED))
+    np.testing.assert_allclose(found[:3, 0], stats.zscore([1, 2, 4], ddof=1))
+
+
+def test_a_constant_rater_is_defined() -> None:
+    np.testing.assert_array_equal(raters.z_scores(GAPPED)[1:3, 2], [0, 0])
+    np.testing.assert_array_equal(raters.unit_range(GAPPED)[1:3, 2], [0.5, 0.5])
+
+
+def test_unit_range_and_magnitudes() -> None:
+    np.testing.assert_allclose(raters.unit_range(GAPPED)[:3, 1], [0, 1, 1 / 3])
+    # 10, 40, 20: the logarithm of 20 is half way
+    np.testing.assert_allclose(raters.magnitude_estimates(GAPPED)[:3, 1], [0, 1, 0.5])
+
+
+def test_aggregates() -> None:
+    np.testing.assert_allclose(raters.means(GAPPED), [5.5, 15, 9, NAN])
+    np.testing.assert_allclose(raters.medians(GAPPED), [5.5, 3, 4, NAN])
+    np.testing.assert_allclose(
+        raters.geometric_means(GAPPED)[:3], [stats.gmean(row[np.isfinite(row)]) for row in GAPPED[:3]]
+    )
+    assert np.isnan(raters.geometric_means(GAPPED)[3])
+
+
+def test_by_name() -> None:
+    np.testing.assert_array_equal(raters.normalise(GAPPED, "z"), raters.z_scores(GAPPED))
+    np.testing.assert_array_equal(raters.aggregate(GAPPED, "median"), raters.medians(GAPPED))
+    with pytest.raises(UsageError, match="unknown normalisation 'zz'; known: none, z, range, magnitude"):
+        raters.normalise(GAPPED, "zz")
+    with pytest.raises(UsageError, match="unknown aggregation"):
+        raters.aggregate(GAPPED, "mode")
+
+
+@pytest.mark.parametrize(
+    ("bad", "message"),
+    [([1.0, 2.0], "1 dimension"), ([["a", "b"]], "not a matrix of numbers"), ([[1.0, np.inf]], "row 1.*rater 2")],
+)
+def test_what_is_no_matrix(bad: list[object], message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        raters.ratings_matrix(bad)
+
+
+def test_a_magnitude_is_positive() -> None:
+    with pytest.raises(InputError, match=r"row 2: the rating 0 of rater 1"):
+        raters.magnitude_estimates([[1.0], [0.0]])
+
+
+@given(whole, st.floats(0.1, 10), st.floats(-5, 5))
+def test_z_does_not_know_the_scale(ratings: np.ndarray, factor: float, shift: float) -> None:
+    np.testing.assert_allclose(raters.z_scores(ratings), raters.z_scores(factor * ratings + shift), atol=1e-6)
+
+
+@given(whole, st.floats(0.1, 10), st.floats(0.2, 3))
+def test_magnitudes_do_not_know_unit_or_power(ratings: np.ndarray, factor: float, power: float) -> None:
+    expected = raters.magnitude_estimates(ratings)
+    np.testing.assert_allclose(raters.magnitude_estimates(factor * ratings**power), expected, atol=1e-6)
+
+
 # Krippendorff's example of four coders
 CODERS = np.array(
     [
@@ -230,36 +310,17 @@ class TestReliability:
         assert found.left_out == np.count_nonzero(np.isfinite(ratings).sum(axis=1) < 2)
         assert found.items + found.left_out == 4000
 
-    def test_split_half_finds_the_known_reliability(self) -> None:
+    def test_the_ceiling_is_the_correlation_with_the_truth(self) -> None:
         random = np.random.default_rng(4)
         truth = random.normal(0, 1, 1500)
         ratings = truth[:, None] + random.normal(0, 1, (1500, 5))
-        for halves in ("ratings", "raters"):
-            found = split_half(ratings, splits=60, halves=halves)
-            assert found.mean == pytest.approx(5 / 6, abs=0.02)
-            assert found.low <= found.mean <= found.high
-            assert found.splits == 60
         assert human_ceiling(ratings).ceiling == pytest.approx(np.corrcoef(truth, ratings.mean(axis=1))[0, 1], abs=0.02)
-
-    def test_a_severe_rater_counts_only_where_ratings_are_split(self) -> None:
-        random = np.random.default_rng(5)
-        ratings = random.normal(0, 1, (400, 1)) + random.normal(0, 0.5, (400, 4)) + np.array([0, 0, 0, 4.0])
-        assert split_half(ratings, splits=50, halves="raters").mean > split_half(ratings, splits=50).mean + 0.1
-
-    def test_seeded(self) -> None:
-        assert split_half(JUDGES, splits=20, seed=1) == split_half(JUDGES, splits=20, seed=1)
-        assert split_half(JUDGES, splits=20, seed=1) != split_half(JUDGES, splits=20, seed=2)
 
     def test_edges(self) -> None:
         assert human_ceiling([[1, 3], [3, 1], [2, 2]]).ceiling == 0
         assert np.isnan(human_ceiling(np.ones((3, 2))).ceiling)
-        assert np.isnan(split_half(np.ones((3, 2)), splits=3).mean)
         with pytest.raises(InputError, match="two items with two ratings"):
             reliability_of_mean([[1, 2], [NAN, 2]])
-        with pytest.raises(UsageError, match="unknown halves"):
-            split_half(JUDGES, halves="odd")
-        with pytest.raises(UsageError, match="at least one split"):
-            split_half(JUDGES, splits=0)
 
     @given(st.floats(0.01, 0.99), st.floats(0.2, 20))
     def test_spearman_brown_goes_back(self, reliability: float, factor: float) -> None:

@@ -16,7 +16,6 @@ from celadon.meta.correlation import (
     KINDS,
     LEVELS,
     Kind,
-    by_group,
     codes,
     correlate,
     correlate_columns,
@@ -240,19 +239,6 @@ def test_error_after_fit_at_the_edges() -> None:
     few = mean_squared_error_after_fit([1, np.nan, 3], [1, 2, 3])
     assert np.isnan(few.value)
     assert (few.count, few.nulls, few.reason) == (2, 1, "fewer than 3 pairs")
-
-
-def test_by_group_is_each_group_alone() -> None:
-    metric, human, systems, items = table()
-    names = np.array(["news", "letters", "fiction"])[items % 3]
-    found = by_group(correlate, metric, human, names.tolist(), systems=systems, level="system", kind="spearman")
-    assert list(found) == ["news", "letters", "fiction"]
-    for name, result in found.items():
-        rows = names == name
-        alone = correlate(metric[rows], human[rows], systems=systems[rows], level="system", kind="spearman")
-        assert result == alone
-    errors = by_group(mean_squared_error_after_fit, metric, human, names)
-    assert errors["news"] == mean_squared_error_after_fit(metric[names == "news"], human[names == "news"])
 
 
 def test_reliable_rows() -> None:

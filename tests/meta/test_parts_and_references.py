@@ -11,9 +11,9 @@ import statsmodels.api as sm
 from scipy import stats
 
 from celadon.core import InputError, UsageError
-from celadon.meta.ablation import ablate, clipped_sum
-from celadon.meta.disagreement import disagreements
 from celadon.meta.reference_count import correlation_by_references
+from celadon.meta.study.ablations import ablate, clipped_sum
+from celadon.meta.study.people import disagreements
 
 RANDOM = np.random.default_rng(8)
 QUALITY = RANDOM.normal(size=300)

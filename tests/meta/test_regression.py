@@ -11,9 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from celadon.core import InputError, UsageError
-from celadon.meta.outliers import influence, outliers
-from celadon.meta.regression import fit
-from celadon.meta.stepwise import compare_nested, forward, hierarchical
+from celadon.meta.regression import compare_nested, fit, forward, influence, outliers
 
 ROWS = 40
 
@@ -123,22 +121,23 @@ class TestWhatCannotBeFitted:
 class TestNested:
     def test_f_of_added_variables_is_that_of_statsmodels(self) -> None:
         columns, ratings = data()
-        steps = hierarchical(columns, ratings, [["accuracy"], ["substitutions", "length"]])
         small, large = (
             peer(columns, ratings, ["accuracy"]),
             peer(columns, ratings, ["accuracy", "substitutions", "length"]),
         )
         f, p, difference = large.compare_f_test(small)
-        found = steps[1].comparison
+        names = ["accuracy", "substitutions", "length"]
+        found = compare_nested(fit(columns, ratings, variables=names[:1]), fit(columns, ratings, variables=names))
         assert (found.f, found.p, found.df1) == (pytest.approx(f), pytest.approx(p), difference)
         assert found.delta_r2 == pytest.approx(large.rsquared - small.rsquared)
         assert found.added == ("substitutions", "length")
-        assert steps[0].comparison.f == pytest.approx(small.fvalue)
+        first = forward({"accuracy": columns["accuracy"]}, ratings)[0]
+        assert first.comparison.f == pytest.approx(small.fvalue)
 
     def test_all_steps_see_the_same_rows(self) -> None:
         columns, ratings = data()
         columns["length"][0] = np.nan
-        steps = hierarchical(columns, ratings, [["accuracy"], ["length"]])
+        steps = forward({name: columns[name] for name in ("accuracy", "length")}, ratings, enter=1.0)
         assert [step.model.rows for step in steps] == [ROWS - 1] * 2
 
     def test_forward_takes_what_explains_and_stops(self) -> None:

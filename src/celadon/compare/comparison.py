@@ -17,8 +17,8 @@ from celadon.core import InputError, UsageError
 from celadon.io import Fields, TableRow, read_table_rows
 from celadon.io.remote import is_remote_folder, is_url, shown_name
 from celadon.io.sources import STDIN
-from celadon.meta.multiple import holm
 from celadon.meta.paired_differences import PairedDifferences
+from celadon.meta.significance import holm
 from celadon.report.compare import (
     ChangedText,
     ComparedMetric,

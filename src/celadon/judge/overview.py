@@ -11,8 +11,7 @@ from celadon.core import InputError
 from celadon.judge.assignment import TRIAL, pages_each
 from celadon.judge.conduct import Collected, Conduct
 from celadon.judge.experiment import Experiment, pair_of
-from celadon.meta.agreement import pairwise_correlation
-from celadon.meta.alpha import krippendorff_alpha
+from celadon.meta.agreement import krippendorff_alpha, pairwise_correlation
 
 
 class Agreement(NamedTuple):

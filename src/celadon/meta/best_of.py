@@ -44,13 +44,7 @@ class BestRow(NamedTuple):
 
 
 def members_of(wanted: Sequence[str], columns: Sequence[str]) -> tuple[str, ...]:
-    """The metrics that a family is to have; ``rouge*`` stands for all whose names begin so.
-
-    Raises
-    ------
-    UsageError
-        One is not there.
-    """
+    """Return the metrics that a family is to have; ``rouge*`` stands for all whose names begin so."""
     members: dict[str, None] = {}
     for one in wanted:
         prefix = one.removesuffix("*")
@@ -64,18 +58,9 @@ def members_of(wanted: Sequence[str], columns: Sequence[str]) -> tuple[str, ...]
 def best_rows(
     table: Table, families: Mapping[str, Sequence[str]], kind: Kind, levels: Sequence[Level], *, seed: int
 ) -> tuple[BestRow, ...]:
-    """The best member of each family for each rating and at each level.
+    """Return the best member of each family for each rating and at each level.
 
-    Parameters
-    ----------
-    table
-        Scores and ratings.
-    families
-        The members of each by its name.
-    kind, levels
-        Of correlation. What is chosen is the strongest, whether it agrees with people or contradicts them.
-    seed
-        Of the halves.
+    The strongest is chosen, whether it agrees with people or contradicts them. ``seed`` is of the halves.
     """
     halves = _halves(table, seed)
     return tuple(

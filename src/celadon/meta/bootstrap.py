@@ -26,22 +26,10 @@ _MOST_CELLS = 1 << 16
 
 
 class BootstrapResult(NamedTuple):
-    """A correlation with its bootstrap interval.
+    """A correlation with its bootstrap interval; NaN where there is none, and ``reason`` says why.
 
-    Attributes
-    ----------
-    value
-        The correlation of the sample itself.
-    low, high
-        The interval; NaN where there is none.
-    replicates
-        The correlation of each resample; NaN where a resample has none.
-    undefined
-        How many resamples have none (all draws alike): they are left out of the interval.
-    nulls
-        Rows left out because a number was missing.
-    reason
-        Why there is no interval.
+    ``replicates`` are the correlations of the resamples, ``undefined`` of them NaN (all draws alike) and left out of
+    the interval. ``nulls`` rows were left out because a number was missing.
     """
 
     value: float
@@ -132,22 +120,10 @@ def _bca_levels(value: float, finite: FloatArray, influence: FloatArray, confide
 
 
 def expanded_tail(units: int, confidence: float = 0.95) -> float:
-    """The part of the resamples beyond each end of an expanded percentile interval (Hesterberg 2015).
+    """Return the share of the resamples beyond each end of an expanded percentile interval (Hesterberg 2015).
 
-    The percentile interval of a mean is that of the normal distribution with a spread too small by the root of
-    ``(n - 1) / n``. Going out to where Student's interval ends mends both; of many units it changes nothing.
-
-    Parameters
-    ----------
-    units
-        How many units are drawn from; at least two.
-    confidence
-        How often the interval should hold the truth.
-
-    Returns
-    -------
-    float
-        Less than ``(1 - confidence) / 2``, and near it for many units.
+    The percentile interval of a mean is that of the normal distribution with a spread too small by the root of ``(n -
+    1) / n``. Going out to where Student's interval ends mends both; of many units it changes nothing.
     """
     student = stats.t.isf((1 - confidence) / 2, units - 1)
     return float(stats.norm.sf(math.sqrt(units / (units - 1)) * student))
@@ -191,29 +167,15 @@ def bootstrap(
     resamples: int = 10_000,
     seed: int = 0,
 ) -> BootstrapResult:
-    """A bootstrap interval of a correlation between metric and human scores.
+    """Return a correlation between metric and human scores with its bootstrap interval.
 
-    Parameters
-    ----------
-    metric, human, systems, items, level, kind, lower_is_better
-        As for :func:`celadon.meta.correlation.correlate`.
-    unit
-        What is drawn: single rows, whole items, whole systems, or both items and systems. Rows that share an item are
-        not independent: without a word here items are drawn where they are known, else rows; and at system level
-        systems too.
-    method
-        ``expanded``: percentiles, further out the fewer units are drawn from (:func:`expanded_tail`; of items and
-        systems the fewer), for plain ones are too near with few units. ``percentile``: the plain ones. ``bca``: these
-        corrected for bias and acceleration, the latter from leaving out each unit in turn.
-    confidence
-        How often the interval should hold the truth; with ``percentile`` the part of the resamples inside it.
-    resamples, seed
-        How many resamples; the same seed gives the same draws.
+    The scores, levels and kinds are as for :func:`celadon.meta.correlation.correlate`. ``unit`` is what is drawn: rows,
+    whole items, whole systems, or ``both`` items and systems. Rows that share an item are not independent: by default
+    items are drawn where they are known, else rows; and at system level systems too.
 
-    Returns
-    -------
-    BootstrapResult
-        The correlation, its interval and the replicates.
+    ``method`` is ``percentile``; ``expanded``, further out the fewer units are drawn from (:func:`expanded_tail`; of
+    items and systems the fewer), for plain percentiles are too near with few units; or ``bca``, percentiles corrected
+    for bias and acceleration, the latter from leaving out each unit in turn.
     """
     whole = correlate(
         metric, human, systems=systems, items=items, level=level, kind=kind, lower_is_better=lower_is_better

@@ -6,14 +6,14 @@ value is NaN and ``reason`` says why.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any, Literal, NamedTuple, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 from scipy import stats
 
-from celadon.core import FloatArray, IntArray
+from celadon.core import FloatArray, IntArray, UsageError
 
 Kind: TypeAlias = Literal["pearson", "spearman", "kendall"]
 Level: TypeAlias = Literal["instance", "system", "within_item"]
@@ -30,22 +30,11 @@ _MOST_CELLS = 1 << 22
 
 
 class Correlation(NamedTuple):
-    """A correlation and what it rests on.
+    """A correlation; positive means agreement, NaN where there is none and ``reason`` says why.
 
-    Attributes
-    ----------
-    value
-        The coefficient; positive means agreement. NaN where it does not exist.
-    count
-        How many pairs were correlated: rows, systems, or (within items) the items averaged over.
-    nulls
-        Rows left out because one of the two numbers was missing or infinite.
-    reason
-        Why there is no value; empty where there is one.
-    pvalue
-        Of the test against no correlation; NaN within items, where there is no single test.
-    left_out
-        Within items: items with fewer than three systems or with a constant column.
+    ``count`` pairs were correlated: rows, systems, or (within items) the items averaged over; ``nulls`` rows were left
+    out because a number was missing or infinite. Within items there is no p-value, and ``left_out`` counts the items
+    with fewer than three systems or with a constant column.
     """
 
     value: float
@@ -68,7 +57,7 @@ class FitError(NamedTuple):
 
 
 def paired(*columns: npt.ArrayLike) -> tuple[tuple[FloatArray, ...], npt.NDArray[np.bool_]]:
-    """Columns as floats of one length, and which rows are finite in all of them."""
+    """Return columns as floats of one length, and which rows are finite in all of them."""
     arrays = tuple(np.asarray(column, dtype=np.float64) for column in columns)
     if any(array.ndim != 1 for array in arrays) or len({len(array) for array in arrays}) > 1:
         raise ValueError(f"columns must be flat and of one length, not {[array.shape for array in arrays]}")
@@ -76,7 +65,7 @@ def paired(*columns: npt.ArrayLike) -> tuple[tuple[FloatArray, ...], npt.NDArray
 
 
 def is_constant(values: FloatArray, kind: Kind) -> bool:
-    """Whether the values are all equal (for Pearson: equal but for rounding)."""
+    """Return whether the values are all equal (for Pearson: equal but for rounding)."""
     spread = float(np.ptp(values))
     return spread == 0 or (kind == "pearson" and spread <= _NOISE * float(np.abs(values).max()))
 
@@ -89,7 +78,7 @@ def _trouble(x: FloatArray, y: FloatArray, kind: Kind) -> str:
     return "the human scores are constant" if is_constant(y, kind) else ""
 
 
-def _coefficient(x: FloatArray, y: FloatArray, kind: Kind) -> float:
+def _scaled_coefficient(x: FloatArray, y: FloatArray, kind: Kind) -> float:
     if kind == "kendall":
         return float(stats.kendalltau(x, y).statistic)
     if kind == "spearman":
@@ -102,7 +91,7 @@ def _coefficient(x: FloatArray, y: FloatArray, kind: Kind) -> float:
 
 
 def t_pvalue(statistic: float, degrees: float, alternative: Alternative) -> float:
-    """The tail of Student's t; of the normal distribution where ``degrees`` is infinite."""
+    """Return the tail of Student's t; of the normal distribution where ``degrees`` is infinite."""
     if alternative == "two-sided":
         return float(2 * stats.t.sf(abs(statistic), degrees))
     return float(stats.t.sf(statistic if alternative == "greater" else -statistic, degrees))
@@ -114,7 +103,7 @@ def _correlation(x: FloatArray, y: FloatArray, kind: Kind, alternative: Alternat
     if kind == "kendall":
         both = stats.kendalltau(x, y, alternative=alternative)
         return Correlation(float(both.statistic), len(x), nulls, "", float(both.pvalue))
-    value = _coefficient(x, y, kind)
+    value = _scaled_coefficient(x, y, kind)
     with np.errstate(divide="ignore"):
         statistic = value * np.sqrt((len(x) - 2) / np.float64((1 - value) * (1 + value)))
     return Correlation(value, len(x), nulls, "", t_pvalue(statistic, len(x) - 2, alternative))
@@ -141,19 +130,10 @@ def kendall(x: npt.ArrayLike, y: npt.ArrayLike, *, alternative: Alternative = "t
 
 
 def mean_squared_error_after_fit(metric: npt.ArrayLike, human: npt.ArrayLike) -> FitError:
-    """Mean squared error after the best linear fit from metric to human scores (Kann et al. 2018, equation 6).
+    """Return the mean squared error after the best linear fit from metric to human scores (Kann et al. 2018, equation
+    6).
 
-    Parameters
-    ----------
-    metric
-        The metric's scores; a constant metric is fitted by the mean of the human scores.
-    human
-        The human scores, one per metric score.
-
-    Returns
-    -------
-    FitError
-        The error, the fitted line, the pairs used and the rows left out.
+    A constant metric is fitted by the mean of the human scores.
     """
     (x, y), finite = paired(metric, human)
     x, y, nulls = x[finite], y[finite], int((~finite).sum())
@@ -167,7 +147,7 @@ def mean_squared_error_after_fit(metric: npt.ArrayLike, human: npt.ArrayLike) ->
 
 
 def codes(labels: Sequence[Any] | npt.NDArray[Any], rows: int) -> IntArray:
-    """Labels as numbers 0, 1, ... in the order in which they first appear."""
+    """Return labels as numbers 0, 1, ... in the order in which they first appear."""
     if len(labels) != rows:
         raise ValueError(f"{rows} rows but {len(labels)} labels")
     if isinstance(labels, np.ndarray) and labels.dtype.kind in "iu":
@@ -179,7 +159,7 @@ def codes(labels: Sequence[Any] | npt.NDArray[Any], rows: int) -> IntArray:
 
 
 def settled(means: FloatArray, scores: FloatArray, kind: Kind) -> FloatArray:
-    """Means for ranking: two that are equal but for the rounding of their sums become equal."""
+    """Return means for ranking: two that are equal but for the rounding of their sums become equal."""
     grain = _GRAIN * float(np.abs(scores).max(initial=0.0))
     return means if kind == "pearson" or grain == 0 else np.round(means / grain)
 
@@ -193,7 +173,7 @@ def _system(x: FloatArray, y: FloatArray, systems: IntArray, kind: Kind) -> tupl
 def _within_item(x: FloatArray, y: FloatArray, items: IntArray, kind: Kind, nulls: int) -> Correlation:
     order = np.argsort(items, kind="stable")
     parts = np.split(order, np.flatnonzero(np.diff(items[order])) + 1) if len(order) else []
-    values = [_coefficient(x[part], y[part], kind) for part in parts if not _trouble(x[part], y[part], kind)]
+    values = [_scaled_coefficient(x[part], y[part], kind) for part in parts if not _trouble(x[part], y[part], kind)]
     left_out = len(parts) - len(values)
     if not values:
         reason = f"no item has {FEWEST} systems and differing scores"
@@ -212,30 +192,11 @@ def correlate(
     lower_is_better: bool = False,
     alternative: Alternative = "two-sided",
 ) -> Correlation:
-    """Correlate a metric with human scores at one level.
+    """Correlate a metric with human scores at one level; rows where either is not finite are counted and left out.
 
-    Parameters
-    ----------
-    metric, human
-        One number per row; rows where either is not finite are counted and left out.
-    systems
-        Who made the text of each row; needed at the system level.
-    items
-        What the text of each row was made from; needed within items.
-    level
-        ``instance``: over all rows. ``system``: over the systems' means. ``within_item``: over the systems of each
-        item, averaged over the items.
-    kind
-        ``pearson``, ``spearman`` or ``kendall`` (tau-b).
-    lower_is_better
-        The metric is turned round, so that a positive value always means agreement.
-    alternative
-        Which correlations count as more extreme, for the p-value.
-
-    Returns
-    -------
-    Correlation
-        The coefficient, what it rests on, and the reason where there is none.
+    ``instance`` is over all rows, ``system`` over the means of each of ``systems``, ``within_item`` over the systems of
+    each of ``items``, averaged over the items. With ``lower_is_better`` the metric is turned round, so that a positive
+    value always means agreement. ``alternative`` says which correlations count as more extreme, for the p-value.
     """
     (x, y), finite = paired(metric, human)
     labels = {"instance": None, "system": systems, "within_item": items}[level]
@@ -252,61 +213,10 @@ def correlate(
     return result._replace(reason=result.reason.replace("pairs", "systems"))
 
 
-def by_group(
-    statistic: Callable[..., Any],
-    metric: npt.ArrayLike,
-    human: npt.ArrayLike,
-    groups: Sequence[Any] | npt.NDArray[Any],
-    **options: Any,
-) -> dict[Any, Any]:
-    """A statistic of each group of rows: of each system, of each domain.
-
-    Parameters
-    ----------
-    statistic
-        :func:`correlate`, :func:`mean_squared_error_after_fit` or the like.
-    metric, human
-        One number per row.
-    groups
-        The group of each row.
-    options
-        Passed on; a ``systems`` or ``items`` column is cut along.
-
-    Returns
-    -------
-    dict
-        The group's label and its result, in the order in which the groups first appear.
-    """
-    (x, y), _ = paired(metric, human)
-    place = codes(groups, len(x))
-    labels: dict[int, Any] = {}
-    for row, code in enumerate(place.tolist()):
-        labels.setdefault(code, groups[row])
-    results = {}
-    for code, label in labels.items():
-        rows = np.flatnonzero(place == code)
-        cut = {
-            name: [value[row] for row in rows] if name in ("systems", "items") and value is not None else value
-            for name, value in options.items()
-        }
-        results[label] = statistic(x[rows], y[rows], **cut)
-    return results
-
-
 def reliable_rows(ratings: Sequence[Sequence[float]] | npt.NDArray[Any], *, fewest: int = 2) -> npt.NDArray[np.bool_]:
-    """Which rows all raters agree on (GRUEN, Table 9).
+    """Return which rows have at least ``fewest`` ratings, all of them equal (GRUEN, Table 9).
 
-    Parameters
-    ----------
-    ratings
-        The ratings of each row: lists of any length, or an array with NaN where a rater gave none.
-    fewest
-        With fewer ratings than this a row shows no agreement and is not reliable.
-
-    Returns
-    -------
-    array of bool
-        True where there are enough ratings and all are equal.
+    The ratings of a row are a list of any length, or a row of an array with NaN where a rater gave none.
     """
     width = max((len(row) for row in ratings), default=0)
     table = np.full((len(ratings), max(width, 1)), np.nan)
@@ -365,19 +275,8 @@ def _column_kendall(x: FloatArray, y: FloatArray, weights: FloatArray) -> FloatA
 def correlate_columns(x: FloatArray, y: FloatArray, kind: Kind, weights: FloatArray | None = None) -> FloatArray:
     """Correlate column with column of two tables; NaN where a column is constant or has fewer than three values.
 
-    Parameters
-    ----------
-    x, y
-        Tables of one shape, finite throughout; either may have a single column for all of the other's.
-    kind
-        Which coefficient.
-    weights
-        How often each cell counts: whole numbers, the same shape. Without them each counts once.
-
-    Returns
-    -------
-    array
-        One coefficient per column.
+    Both are finite and of one shape, or one has a single column for all of the other's. ``weights`` are whole numbers
+    of the same shape: how often each cell counts.
     """
     counts = np.ones((len(x), 1)) if weights is None else weights
     there = counts > 0
@@ -395,3 +294,37 @@ def correlate_columns(x: FloatArray, y: FloatArray, kind: Kind, weights: FloatAr
                 x, y = _column_ranks(x, counts), _column_ranks(y, counts)
             values = _column_pearson(x, y, counts)
     return np.where(exists, np.clip(values, -1.0, 1.0), np.nan)
+
+
+# Two columns closer to constant than this, relative to their size, have no correlation: only rounding would correlate.
+_CONSTANT = 1e-13
+
+
+def check_kind(kind: str) -> Kind:
+    """Return the kind of correlation, if there is one of this name."""
+    if kind not in KINDS:
+        raise UsageError(f"unknown correlation {kind!r}; known: {', '.join(KINDS)}")
+    return kind
+
+
+def coefficient(left: FloatArray, right: FloatArray, kind: Kind = "pearson") -> float:
+    """Return the correlation of two columns without gaps; NaN where one is constant or has fewer than two rows."""
+    if len(left) < 2:
+        return float("nan")
+    if kind == "kendall":
+        return float(stats.kendalltau(left, right).statistic)
+    if kind == "spearman":
+        left, right = stats.rankdata(left), stats.rankdata(right)
+    left_off, right_off = left - left.mean(), right - right.mean()
+    left_size, right_size = float(np.linalg.norm(left_off)), float(np.linalg.norm(right_off))
+    if left_size <= _CONSTANT * np.linalg.norm(left) or right_size <= _CONSTANT * np.linalg.norm(right):
+        return float("nan")
+    return float(np.clip((left_off / left_size) @ (right_off / right_size), -1.0, 1.0))
+
+
+def complete_coefficient(left: FloatArray, right: FloatArray, kind: Kind = "pearson", minimum: int = 2) -> float:
+    """Return the correlation over the rows that have both; NaN where these are fewer than ``minimum``."""
+    both = np.isfinite(left) & np.isfinite(right)
+    if np.count_nonzero(both) < minimum:
+        return float("nan")
+    return coefficient(left[both], right[both], kind)

@@ -23,22 +23,11 @@ _SAME = 1e-12
 
 
 class PairedResult(NamedTuple):
-    """What the pairs tell of one column.
+    """What the pairs tell of one column; ``nulls`` pairs lack a value.
 
-    Attributes
-    ----------
-    pairs
-        How many pairs have both values.
-    nulls
-        How many have not.
-    mean_a, mean_b
-        The means over these pairs; NaN where there are none.
-    difference, low, high
-        The mean of the second less the first, and its 95% bootstrap interval.
-    pvalue
-        Of the permutation test, two-sided; the observed signs are counted among the drawn ones.
-    higher, ties, lower
-        How many of the second are higher than the first, equal to it, lower.
+    ``difference`` is the mean of the second less the first, ``low`` and ``high`` its 95% bootstrap interval, ``pvalue``
+    of the two-sided permutation test, the observed signs counted among the drawn ones. ``higher``, ``ties`` and
+    ``lower`` count how the second compares with the first.
     """
 
     pairs: int
@@ -55,15 +44,7 @@ class PairedResult(NamedTuple):
 
 
 class PairedDifferences:
-    """Takes pairs piece by piece; how they are cut does not change the result.
-
-    Parameters
-    ----------
-    columns
-        How many numbers each side of a pair has.
-    resamples, seed
-        Of the bootstrap and of the test; the same seed gives the same draws.
-    """
+    """Takes pairs piece by piece; how they are cut does not change the result."""
 
     def __init__(self, columns: int, *, resamples: int = 1000, seed: int = 0) -> None:
         self._columns = columns

@@ -25,18 +25,9 @@ class PairwiseAccuracy(NamedTuple):
 
 
 class TieCalibration(NamedTuple):
-    """The threshold below which differences are best called ties.
+    """The best accuracy, and the smallest threshold that gives it: differences up to ``epsilon`` are ties.
 
-    Attributes
-    ----------
-    value
-        The accuracy at the best threshold.
-    epsilon
-        The best threshold: differences up to it are ties. Of several, the smallest.
-    thresholds, accuracies
-        Every threshold that changes anything, rising, and the accuracy at each.
-    reason
-        Why there is no result.
+    ``thresholds`` are all that change anything, rising, with the accuracy at each.
     """
 
     value: float
@@ -78,21 +69,10 @@ def _pairs(x: FloatArray, y: FloatArray) -> _Pairs:
 def pairwise_accuracy(
     metric: npt.ArrayLike, human: npt.ArrayLike, *, epsilon: float = 0.0, lower_is_better: bool = False
 ) -> PairwiseAccuracy:
-    """Accuracy over pairs of systems within each item, ties counted, averaged over items.
+    """Return the accuracy over pairs of systems within each item, ties counted, averaged over items.
 
-    Parameters
-    ----------
-    metric, human
-        Systems x items, NaN where missing; or flat, all one item.
-    epsilon
-        Differences of the metric up to this are ties.
-    lower_is_better
-        Turn the metric round first.
-
-    Returns
-    -------
-    PairwiseAccuracy
-        The accuracy, with the numbers of pairs and items.
+    Scores are systems x items, NaN where missing; or flat, all one item. Differences of the metric up to ``epsilon``
+    are ties.
     """
     pairs = _pairs(*_tables(metric, human, lower_is_better))
     if not pairs.items:
@@ -102,18 +82,7 @@ def pairwise_accuracy(
 
 
 def calibrate_ties(metric: npt.ArrayLike, human: npt.ArrayLike, *, lower_is_better: bool = False) -> TieCalibration:
-    """Find the threshold of ties with the greatest pairwise accuracy, by trying every one that matters.
-
-    Parameters
-    ----------
-    metric, human, lower_is_better
-        As for :func:`pairwise_accuracy`.
-
-    Returns
-    -------
-    TieCalibration
-        The best accuracy and its threshold, and the whole curve.
-    """
+    """Find the threshold of ties with the greatest :func:`pairwise_accuracy`, by trying every one that matters."""
     pairs = _pairs(*_tables(metric, human, lower_is_better))
     if not pairs.items:
         return TieCalibration(np.nan, np.nan, np.empty(0), np.empty(0), "no item has two scores")
@@ -135,19 +104,9 @@ def calibrate_ties(metric: npt.ArrayLike, human: npt.ArrayLike, *, lower_is_bett
 def system_pairwise_accuracy(
     metric: npt.ArrayLike, human: npt.ArrayLike, *, lower_is_better: bool = False
 ) -> PairwiseAccuracy:
-    """The part of system pairs that metric and people order alike (Kocmi et al. 2021).
+    """Return the share of system pairs that metric and people order alike (Kocmi et al. 2021).
 
-    Parameters
-    ----------
-    metric, human
-        One score per system, or systems x items, averaged over the cells where both are there.
-    lower_is_better
-        Turn the metric round first.
-
-    Returns
-    -------
-    PairwiseAccuracy
-        The accuracy and the number of pairs.
+    Scores are one per system, or systems x items, averaged over the cells where both are there.
     """
     x, y = _tables(metric, human, lower_is_better)
     there = np.isfinite(x) & np.isfinite(y)
@@ -157,3 +116,76 @@ def system_pairwise_accuracy(
     if len(counts) < 2:
         return PairwiseAccuracy(np.nan, 0, 0, "fewer than 2 systems")
     return pairwise_accuracy(*means)
+
+
+_MOST_CELLS = 1 << 20
+# Two ways of summing one difference must count as equal.
+_SAME = 1e-9
+
+
+class SoftPairwiseAccuracy(NamedTuple):
+    """The accuracy; the system pairs and the items it rests on; the items left out because a score was missing."""
+
+    value: float
+    pairs: int
+    items: int
+    nulls: int
+    reason: str = ""
+
+
+def pairwise_pvalues(scores: FloatArray, *, resamples: int = 1_000, seed: int = 0) -> FloatArray:
+    """Return one-sided p-values that the system of the row beats that of the column, by paired permutation.
+
+    ``scores`` are systems x items, finite, higher is better; the random exchanges are the same for all pairs. NaN on
+    the diagonal.
+    """
+    count = len(scores)
+    rng = np.random.default_rng(seed)
+    first, second = np.triu_indices(count, 1)
+    sums = scores.sum(axis=1)
+    observed = sums[first] - sums[second]
+    margin = _SAME * np.abs(scores[first] - scores[second]).sum(axis=1)
+    above, below = np.zeros(len(first)), np.zeros(len(first))
+    step = max(1, _MOST_CELLS // max(1, scores.shape[1], len(first)))
+    for start in range(0, resamples, step):
+        width = min(step, resamples - start)
+        signs = np.where(rng.integers(0, 2, size=(width, scores.shape[1])) == 1, 1.0, -1.0)
+        exchanged = signs @ scores.T
+        chance = exchanged[:, first] - exchanged[:, second]
+        above += (chance >= observed - margin).sum(axis=0)
+        below += (chance <= observed + margin).sum(axis=0)
+    pvalues = np.full((count, count), np.nan)
+    pvalues[first, second] = above / resamples
+    pvalues[second, first] = below / resamples
+    return pvalues
+
+
+def soft_pairwise_accuracy(
+    metric: npt.ArrayLike,
+    human: npt.ArrayLike,
+    *,
+    lower_is_better: bool = False,
+    resamples: int = 1_000,
+    seed: int = 0,
+) -> SoftPairwiseAccuracy:
+    """Return the soft pairwise accuracy (Thompson et al. 2024; WMT24): does a metric tell systems apart as surely as
+    people?
+
+    For each pair of systems a paired permutation test gives the p-value that the first is better, once by the human
+    scores and once by the metric's. The accuracy is one less the mean absolute difference of the two. Items where any
+    system's score is missing, in either table, are counted and left out. The same exchanges serve people and metric, so
+    that a metric equal to the human scores has an accuracy of exactly 1.
+    """
+    x, y = np.asarray(metric, dtype=np.float64), np.asarray(human, dtype=np.float64)
+    if x.shape != y.shape or x.ndim != 2:
+        raise ValueError(f"scores must be systems x items and of one shape, not {x.shape} and {y.shape}")
+    whole = np.isfinite(x).all(axis=0) & np.isfinite(y).all(axis=0)
+    pairs, items, nulls = len(x) * (len(x) - 1) // 2, int(whole.sum()), int((~whole).sum())
+    if not pairs or not items:
+        reason = "no item is scored for all systems" if pairs else "fewer than 2 systems"
+        return SoftPairwiseAccuracy(np.nan, pairs, items, nulls, reason)
+    by_metric, by_people = (
+        pairwise_pvalues(table[:, whole], resamples=resamples, seed=seed) for table in (-x if lower_is_better else x, y)
+    )
+    upper = np.triu_indices(len(x), 1)
+    return SoftPairwiseAccuracy(float(1 - np.abs(by_metric - by_people)[upper].mean()), pairs, items, nulls)

@@ -32,20 +32,8 @@ _SAME = 1e-12
 class PermutationResult(NamedTuple):
     """The difference of two correlations and how often chance gives one as large.
 
-    Attributes
-    ----------
-    statistic
-        The first metric's correlation less the second's.
-    pvalue
-        The part of the resamples at least as extreme, the observed table counted among them.
-    value_a, value_b
-        The two correlations.
-    resamples
-        How many resamples have a difference.
-    nulls
-        Cells left out because one of the three numbers was missing.
-    reason
-        Why there is no result.
+    ``pvalue`` is the share of the ``resamples`` that have a difference which are at least as extreme, the observed
+    table counted among them. ``nulls`` cells were left out because one of the three numbers was missing.
     """
 
     statistic: float
@@ -314,27 +302,11 @@ def permutation_test(
     resamples: int = 1_000,
     seed: int = 0,
 ) -> PermutationResult:
-    """Test whether one metric correlates better with people than another.
+    """Test whether one metric correlates better with people than another, by exchanging their scores at random.
 
-    Parameters
-    ----------
-    metric_a, metric_b, human
-        Systems x items. A cell missing in any of the three is left out of all. The metrics are standardised first.
-    level, kind
-        As for :func:`celadon.meta.correlation.correlate`.
-    permute
-        What is exchanged: whole systems (PERM-SYS), whole items (PERM-INPUT) or both (PERM-BOTH).
-    alternative
-        ``greater``: the first metric correlates better.
-    lower_is_better
-        For each metric, whether to turn it round first.
-    resamples, seed
-        How many random exchanges; the same seed gives the same ones.
-
-    Returns
-    -------
-    PermutationResult
-        The difference, its p-value and the two correlations.
+    All three are systems x items; a cell missing in any is left out of all, and the metrics are standardized first.
+    ``level`` and ``kind`` are as for :func:`celadon.meta.correlation.correlate`. ``permute`` says what is exchanged:
+    whole systems (PERM-SYS), whole items (PERM-INPUT) or both (PERM-BOTH).
     """
     given = [np.asarray(table, dtype=np.float64) for table in (metric_a, metric_b, human)]
     if given[0].ndim != 2 or len({table.shape for table in given}) > 1:

@@ -32,15 +32,7 @@ def _poisson_table() -> np.ndarray[tuple[int], np.dtype[np.float32]]:
 
 
 class PoissonWeights:
-    """How often each row is drawn in each resample.
-
-    Parameters
-    ----------
-    resamples
-        The number of resamples.
-    seed
-        The same seed gives the same draws.
-    """
+    """How often each row is drawn in each resample; the same seed gives the same draws."""
 
     def __init__(self, resamples: int, seed: int) -> None:
         self.resamples = resamples
@@ -59,16 +51,9 @@ class PoissonWeights:
         return self._blocks[block]
 
     def add_to(self, totals: FloatArray, rows: FloatArray, positions: IntArray) -> None:
-        """Add each row, times its draws, to the totals of every resample.
+        """Add each row, times its draws, to the totals (resamples x columns) of every resample, in place.
 
-        Parameters
-        ----------
-        totals
-            resamples x columns, changed in place.
-        rows
-            rows x columns.
-        positions
-            The position of each row in the stream, increasing.
+        ``positions`` are those of the rows in the stream, increasing.
         """
         blocks = positions // _BLOCK
         bounds = np.flatnonzero(np.diff(blocks)) + 1

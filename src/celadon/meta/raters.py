@@ -18,18 +18,7 @@ Aggregation: TypeAlias = Literal["mean", "median", "geometric"]
 
 
 def ratings_matrix(ratings: npt.ArrayLike) -> FloatArray:
-    """Check that this is a matrix of ratings, items x raters, and return it as floats.
-
-    Parameters
-    ----------
-    ratings
-        Numbers, NaN for a gap.
-
-    Raises
-    ------
-    InputError
-        It is not a matrix of numbers, or has an infinite one.
-    """
+    """Return ratings, items x raters, NaN for a gap, as a matrix of floats; raise InputError for anything else."""
     try:
         matrix = np.asarray(ratings, dtype=np.float64)
     except (TypeError, ValueError):
@@ -43,19 +32,9 @@ def ratings_matrix(ratings: npt.ArrayLike) -> FloatArray:
 
 
 def z_scores(ratings: npt.ArrayLike, ddof: int = 1) -> FloatArray:
-    """Each rating less its rater's mean, in standard deviations of that rater (Bangalore et al. 2000).
+    """Return each rating less its rater's mean, in standard deviations of that rater (Bangalore et al. 2000).
 
-    Parameters
-    ----------
-    ratings
-        Items x raters, NaN for a gap.
-    ddof
-        1 for the sample's standard deviation, 0 for the population's.
-
-    Returns
-    -------
-    FloatArray
-        The same shape; 0 throughout for a rater who gave one and the same rating to everything.
+    0 throughout for a rater who gave one and the same rating to everything.
     """
     matrix = ratings_matrix(ratings)
     off = matrix - _column_means(matrix)
@@ -68,13 +47,7 @@ def z_scores(ratings: npt.ArrayLike, ddof: int = 1) -> FloatArray:
 
 
 def unit_range(ratings: npt.ArrayLike) -> FloatArray:
-    """Each rater's ratings stretched to 0..1; 0.5 throughout for a rater who gave only one rating.
-
-    Parameters
-    ----------
-    ratings
-        Items x raters, NaN for a gap.
-    """
+    """Stretch each rater's ratings to 0..1; 0.5 throughout for a rater who gave only one rating."""
     matrix = ratings_matrix(ratings)
     low = np.nanmin(matrix, axis=0, initial=np.inf)
     width = np.nanmax(matrix, axis=0, initial=-np.inf) - low
@@ -83,48 +56,23 @@ def unit_range(ratings: npt.ArrayLike) -> FloatArray:
     return np.where(np.isnan(matrix), np.nan, np.where(flat, 0.5, stretched))
 
 
-def modulus_ratios(ratings: npt.ArrayLike, modulus: npt.ArrayLike | None = None) -> FloatArray:
-    """Magnitude estimates as ratios to each rater's modulus (Bard et al. 1996).
-
-    Parameters
-    ----------
-    ratings
-        Items x raters, positive, NaN for a gap.
-    modulus
-        What each rater gave to the item that all were shown first; by default the geometric mean of the rater's
-        ratings, which makes raters comparable where there was no such item.
-    """
-    logs = _logs(ratings)
-    if modulus is None:
-        return np.exp(logs - _column_means(logs))
-    given = np.asarray(modulus, dtype=np.float64)
-    if given.shape not in ((), (logs.shape[1],)) or not (given > 0).all():
-        raise UsageError("the modulus must be a positive number, or one for each rater")
-    return np.exp(logs - np.log(given))
-
-
 def magnitude_estimates(ratings: npt.ArrayLike) -> FloatArray:
-    """Magnitude estimates on 0..1: logarithms, each rater's own stretched to 0..1.
+    """Return positive magnitude estimates on 0..1: logarithms, each rater's own stretched to 0..1.
 
-    People give magnitudes as ratios on a scale of their own, so the logarithm is what is linear; the modulus drops
-    out of the stretch. The GLEU paper says only that scores "were normalised in the range [0,1]"; for the reading
-    without the logarithm use :func:`unit_range`.
-
-    Parameters
-    ----------
-    ratings
-        Items x raters, positive, NaN for a gap.
+    People give magnitudes as ratios on a scale of their own, so the logarithm is what is linear; the modulus drops out
+    of the stretch. The GLEU paper says only that scores "were normalised in the range [0,1]"; for the reading without
+    the logarithm use :func:`unit_range`.
     """
     return unit_range(_logs(ratings))
 
 
 def means(ratings: npt.ArrayLike) -> FloatArray:
-    """The mean rating of each item; NaN for an item that nobody rated."""
+    """Return the mean rating of each item; NaN for an item that nobody rated."""
     return _column_means(ratings_matrix(ratings).T)
 
 
 def medians(ratings: npt.ArrayLike) -> FloatArray:
-    """The median rating of each item; NaN for an item that nobody rated."""
+    """Return the median rating of each item; NaN for an item that nobody rated."""
     matrix = ratings_matrix(ratings)
     rated = np.isfinite(matrix).any(axis=1)
     found = np.full(len(matrix), np.nan)
@@ -133,20 +81,12 @@ def medians(ratings: npt.ArrayLike) -> FloatArray:
 
 
 def geometric_means(ratings: npt.ArrayLike) -> FloatArray:
-    """The geometric mean of the positive ratings of each item; NaN for an item that nobody rated."""
+    """Return the geometric mean of the positive ratings of each item; NaN for an item that nobody rated."""
     return np.exp(_column_means(_logs(ratings).T))
 
 
 def normalise(ratings: npt.ArrayLike, how: str) -> FloatArray:
-    """Normalise per rater, by name.
-
-    Parameters
-    ----------
-    ratings
-        Items x raters, NaN for a gap.
-    how
-        ``none``, ``z``, ``range`` (0..1) or ``magnitude`` (logarithm, then 0..1).
-    """
+    """Normalise per rater: ``none``, ``z``, ``range`` (0..1) or ``magnitude`` (logarithm, then 0..1)."""
     ways = {"none": ratings_matrix, "z": z_scores, "range": unit_range, "magnitude": magnitude_estimates}
     if how not in ways:
         raise UsageError(f"unknown normalisation {how!r}; known: {', '.join(get_args(Normalisation))}")
@@ -154,7 +94,7 @@ def normalise(ratings: npt.ArrayLike, how: str) -> FloatArray:
 
 
 def aggregate(ratings: npt.ArrayLike, how: str = "mean") -> FloatArray:
-    """One number per item, by name: ``mean``, ``median`` or ``geometric``."""
+    """Return one number per item: ``mean``, ``median`` or ``geometric``."""
     ways = {"mean": means, "median": medians, "geometric": geometric_means}
     if how not in ways:
         raise UsageError(f"unknown aggregation {how!r}; known: {', '.join(get_args(Aggregation))}")

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from celadon.core import FloatArray, InputError, UsageError
-from celadon.meta._coefficient import check_kind, coefficient
+from celadon.meta.correlation import check_kind, coefficient
 
 Reduction: TypeAlias = Literal["best", "worst", "mean"]
 
@@ -38,29 +38,12 @@ def correlation_by_references(
 ) -> tuple[ReferencePoint, ...]:
     """Correlate with ratings the score against random subsets of the references.
 
-    Parameters
-    ----------
-    scores
-        Items x references: the score of each text against each of its references alone; NaN where it has fewer.
-    ratings
-        What people said of each item.
-    reduction
-        How the metric takes several references together: ``best``, ``mean``, or ``worst`` (the best of a metric for
-        which lower is better).
-    counts
-        The numbers of references to try; by default 1 to as many as every item has.
-    draws
-        How many random subsets for each number. Items draw on their own, all with that many references; where the
-        subsets are all there is, one is enough and one is drawn.
-    seed
-        The same seed gives the same subsets.
-    correlation
-        ``pearson``, ``spearman`` or ``kendall``.
+    ``scores`` are items x references: the score of each text against each of its references alone, NaN where it has
+    fewer. ``reduction`` is how the metric takes several references together: ``best``, ``mean``, or ``worst`` (the best
+    of a metric for which lower is better). ``counts`` are by default 1 to as many references as every item has.
 
-    Returns
-    -------
-    tuple
-        A point for each number; items with fewer references, or without a rating, do not take part in it.
+    For each number, ``draws`` random subsets are drawn, each item on its own, all with that many references; where the
+    subsets are all there is, one is enough. Items with fewer references, or without a rating, do not take part.
     """
     if reduction not in get_args(Reduction):
         raise UsageError(f"unknown reduction {reduction!r}; known: {', '.join(get_args(Reduction))}")

@@ -1,4 +1,7 @@
-"""Ordinary least squares: how ratings follow from metrics and counts of errors (Bangalore et al. 2000, Table 3)."""
+"""Ordinary least squares: how ratings follow from metrics and counts of errors (Bangalore et al. 2000, Table 3).
+
+Nested models compared, and the rows that a model does not fit, or that bend it.
+"""
 
 from __future__ import annotations
 
@@ -89,20 +92,7 @@ def fit(
     target_name: str = "rating",
     level: float = 0.95,
 ) -> Regression:
-    """Fit ratings by a linear combination of variables and an intercept.
-
-    Parameters
-    ----------
-    columns
-        The variables by name: metrics, counts of errors, lengths.
-    target
-        The ratings. Rows with a NaN in the target or in a variable are left out and counted.
-    variables
-        Which columns to use, in this order; all by default.
-    target_name
-        What the ratings are called.
-    level
-        Of the confidence intervals.
+    """Fit ratings by a linear combination of variables and an intercept; rows with a NaN are left out and counted.
 
     Raises
     ------
@@ -127,7 +117,7 @@ def fit(
 def design(
     columns: Mapping[str, npt.ArrayLike], target: npt.ArrayLike, names: Sequence[str]
 ) -> tuple[FloatArray, FloatArray]:
-    """The named columns as a matrix, and the target, all of one length."""
+    """Return the named columns as a matrix, and the target, all of one length."""
     wanted = np.asarray(target, dtype=np.float64)
     if not names:
         raise UsageError("a regression needs at least one variable")
@@ -199,3 +189,162 @@ def _solve(x: FloatArray, y: FloatArray, names: Sequence[str], target_name: str,
         residuals=residuals,
         leverage=1 / rows + np.sum(q**2, axis=1),
     )
+
+
+class Comparison(NamedTuple):
+    """A model against one nested in it: what was added, the gain in R2 and the F test that it is none."""
+
+    added: tuple[str, ...]
+    delta_r2: float
+    f: float
+    df1: int
+    df2: int
+    p: float
+
+
+class Step(NamedTuple):
+    """A model of a series, and its comparison with the one before; for the first, with the mean alone."""
+
+    model: Regression
+    comparison: Comparison
+
+
+def compare_nested(smaller: Regression, larger: Regression) -> Comparison:
+    """Test whether the variables that the larger model has more explain anything."""
+    added = tuple(name for name in larger.terms if name not in smaller.terms)
+    if not added or not set(smaller.terms) <= set(larger.terms):
+        raise UsageError("the models are not nested: the larger must have all variables of the smaller, and more")
+    if not np.array_equal(smaller.used, larger.used) or smaller.target != larger.target:
+        raise InputError("nested models can be compared only on the same ratings and the same rows")
+    return _gain(added, larger.r2 - smaller.r2, larger)
+
+
+def forward(
+    columns: Mapping[str, npt.ArrayLike],
+    target: npt.ArrayLike,
+    *,
+    enter: float = 0.05,
+    first: Sequence[str] = (),
+    target_name: str = "rating",
+    level: float = 0.95,
+) -> tuple[Step, ...]:
+    """Add, as long as its p is below ``enter``, the variable that explains most of what is left.
+
+    Candidates that are constant or depend on the ones already chosen are passed over. The p of a variable that was
+    picked as the best of many is too small; treat the order as a finding, not as a test.
+    """
+    matrix, wanted = design(columns, target, list(columns))
+    # every model sees the same rows
+    complete = np.where(np.isfinite(matrix).all(axis=1), wanted, np.nan)
+    chosen = list(first)
+    steps: list[Step] = []
+
+    def step(names: list[str]) -> Step:
+        model = fit(columns, complete, variables=names, target_name=target_name, level=level)
+        gain = compare_nested(steps[-1].model, model) if steps else _gain(tuple(names), model.r2, model)
+        return Step(model, gain)
+
+    def possible(names: list[str]) -> Step | None:
+        try:
+            return step(names)
+        except UsageError:  # constant, or a combination of what is there: it cannot explain more
+            return None
+        except InputError:
+            if not steps:
+                raise
+            return None  # as many variables as rows
+
+    if chosen:
+        steps.append(step(chosen))
+    while True:
+        tried = [possible([*chosen, name]) for name in columns if name not in chosen]
+        best = min(filter(None, tried), key=lambda one: (one.comparison.p, -one.comparison.delta_r2), default=None)
+        if best is None or not best.comparison.p < enter:
+            return tuple(steps)
+        steps.append(best)
+        chosen.extend(best.comparison.added)
+
+
+def _gain(added: tuple[str, ...], delta: float, model: Regression) -> Comparison:
+    left = (1 - model.r2) / model.df_residual
+    f = max(delta, 0.0) / len(added) / left if left > 0 else float("inf")
+    return Comparison(
+        added, delta, f, len(added), model.df_residual, float(stats.f.sf(f, len(added), model.df_residual))
+    )
+
+
+STUDENTISED = 3.0
+
+
+class Influence(NamedTuple):
+    """For every row of a fit: the externally studentised residual, Cook's distance, the leverage."""
+
+    studentised: FloatArray
+    cook: FloatArray
+    leverage: FloatArray
+
+
+class Outlier(NamedTuple):
+    """A row beyond a threshold, by its id, and which thresholds it is beyond."""
+
+    row: int
+    id: Any
+    residual: float
+    studentised: float
+    cook: float
+    leverage: float
+    reasons: tuple[str, ...]
+
+
+def influence(model: Regression) -> Influence:
+    """Return how far each row is from where the others put it, and how much it moves the fit.
+
+    A row that alone decides a coefficient (leverage 1) has no studentized residual and infinite distance; where the fit
+    is perfect nothing stands out.
+    """
+    room = 1.0 - model.leverage
+    alone = room <= 1e-10
+    room = np.where(alone, 1.0, room)
+    squares, variance = model.residuals**2, model.residual_sd**2
+    if variance == 0:
+        return Influence(np.zeros(model.rows), np.zeros(model.rows), model.leverage)
+    free = model.df_residual
+    # the variance that the fit would have without the row
+    without = (free * variance - squares / room) / (free - 1) if free > 1 else np.full(model.rows, np.nan)
+    spread = np.sqrt(np.maximum(without, 0.0) * room)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        studentised = np.where(alone, np.nan, model.residuals / spread)
+    cook = squares / variance * model.leverage / room**2 / (model.df_model + 1)
+    return Influence(studentised, np.where(alone, np.inf, cook), model.leverage)
+
+
+def outliers(
+    model: Regression,
+    *,
+    ids: Sequence[Any] | None = None,
+    studentised: float = STUDENTISED,
+    cook: float | None = None,
+) -> tuple[Outlier, ...]:
+    """Name the rows with a larger studentized residual, of either sign, or Cook's distance (default: 4 / rows), worst
+    first.
+
+    ``ids`` name every row that was given to the fit, those left out included.
+    """
+    count = model.rows + model.left_out
+    if ids is not None and len(ids) != count:
+        raise InputError(f"{len(ids)} ids were given for {count} rows")
+    limit = 4.0 / model.rows if cook is None else cook
+    found = influence(model)
+    named: list[Outlier] = []
+    for at, row in enumerate(model.used.tolist()):
+        t, d = float(found.studentised[at]), float(found.cook[at])
+        reasons = []
+        if abs(t) > studentised:
+            reasons.append(f"studentised residual {t:.2f}, beyond {studentised:g}")
+        if d > limit:
+            reasons.append(f"Cook's distance {d:.3g}, beyond {limit:.3g}")
+        if reasons:
+            name = row if ids is None else ids[row]
+            residual, leverage = float(model.residuals[at]), float(found.leverage[at])
+            named.append(Outlier(row, name, residual, t, d, leverage, tuple(reasons)))
+    return tuple(sorted(named, key=lambda one: (-np.nan_to_num(abs(one.studentised), nan=np.inf), one.row)))

@@ -1,19 +1,17 @@
-"""How reliable the mean of several ratings is, and so how well even a perfect metric could correlate with it."""
+"""How reliable ratings and their mean are, and so how well even a perfect metric could correlate with them."""
 
 from __future__ import annotations
 
 import math
-from typing import Literal, NamedTuple, TypeAlias, get_args
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
+from scipy import stats
 
 from celadon.core import FloatArray, InputError, UsageError
-from celadon.meta._coefficient import check_kind, coefficient
 from celadon.meta.agreement import raters_at_least
 from celadon.meta.raters import means
-
-Halves: TypeAlias = Literal["ratings", "raters"]
 
 
 class Reliability(NamedTuple):
@@ -26,19 +24,6 @@ class Reliability(NamedTuple):
     left_out: int
 
 
-class SplitHalf(NamedTuple):
-    """``half`` is the mean correlation between two random halves, ``mean`` what it says of the whole.
-
-    ``low`` and ``high`` hold the central 95 of a hundred splits; they tell of the splitting, not of the items.
-    """
-
-    half: float
-    mean: float
-    low: float
-    high: float
-    splits: int
-
-
 class Ceiling(NamedTuple):
     """The correlation with the mean rating that a metric would reach which knew every item's true quality."""
 
@@ -49,30 +34,16 @@ class Ceiling(NamedTuple):
 
 
 def spearman_brown(reliability: float, factor: float) -> float:
-    """The reliability of a mean of ``factor`` times as many ratings.
-
-    Parameters
-    ----------
-    reliability
-        Of what there is now.
-    factor
-        How many times longer; below 1 for shorter.
-    """
+    """Return the reliability of a mean of ``factor`` times as many ratings."""
     below = 1.0 + (factor - 1.0) * reliability
     return factor * reliability / below if below > 0 else float("-inf")
 
 
 def reliability_of_mean(ratings: npt.ArrayLike, *, k: float | None = None) -> Reliability:
-    """The reliability of one rating and of the mean of k, from the one-way analysis of variance.
+    """Return the reliability of one rating and of the mean of k, from the one-way analysis of variance.
 
-    It does not matter who rated what; items may have different numbers of ratings.
-
-    Parameters
-    ----------
-    ratings
-        Items x raters, NaN for a gap; items with fewer than two ratings are left out and counted.
-    k
-        How many ratings the mean is of; by default as many as the items have (with gaps: their effective number).
+    It does not matter who rated what. Items with fewer than two ratings are left out and counted. By default ``k`` is
+    the number of ratings that items have (with gaps: their effective number).
     """
     matrix = raters_at_least(ratings, 2)
     kept = matrix[np.count_nonzero(np.isfinite(matrix), axis=1) >= 2]
@@ -93,81 +64,138 @@ def reliability_of_mean(ratings: npt.ArrayLike, *, k: float | None = None) -> Re
     return Reliability(single, spearman_brown(single, wanted), wanted, n, len(matrix) - n)
 
 
-def split_half(
-    ratings: npt.ArrayLike, *, splits: int = 1000, seed: int = 0, correlation: str = "pearson", halves: str = "ratings"
-) -> SplitHalf:
-    """Split-half reliability over random halves, stepped up to all ratings by Spearman and Brown.
-
-    Parameters
-    ----------
-    ratings
-        Items x raters, NaN for a gap; an item takes part where both halves have a rating of it.
-    splits
-        How many times to split.
-    seed
-        The same seed gives the same halves.
-    correlation
-        Between the means of the halves: ``pearson``, ``spearman`` or ``kendall``.
-    halves
-        ``ratings`` splits each item's ratings anew, for items rated by different people; ``raters`` splits the people,
-        so that a rater's severity does not count as error.
-    """
-    if halves not in get_args(Halves):
-        raise UsageError(f"unknown halves {halves!r}; known: {', '.join(get_args(Halves))}")
-    if splits < 1:
-        raise UsageError("at least one split is needed")
-    kind = check_kind(correlation)
-    matrix = raters_at_least(ratings, 2)
-    matrix = matrix[np.count_nonzero(np.isfinite(matrix), axis=1) >= 2]
-    random = np.random.default_rng(seed)
-    half, whole = np.empty(splits), np.empty(splits)
-    for at in range(splits):
-        left, right, factor = _one_split(matrix, random, halves)
-        half[at] = coefficient(left, right, kind)
-        whole[at] = spearman_brown(half[at], factor)
-    known = np.isfinite(whole)
-    if not known.any():
-        return SplitHalf(float("nan"), float("nan"), float("nan"), float("nan"), 0)
-    low, high = np.quantile(whole[known], [0.025, 0.975])
-    count = int(np.count_nonzero(known))
-    return SplitHalf(float(half[known].mean()), float(whole[known].mean()), float(low), float(high), count)
-
-
 def human_ceiling(ratings: npt.ArrayLike, *, k: float | None = None) -> Ceiling:
-    """The highest correlation with the mean rating that can be hoped for: the root of its reliability.
+    """Return the highest correlation with the mean rating that can be hoped for: the root of its reliability.
 
-    Parameters
-    ----------
-    ratings
-        Items x raters, NaN for a gap.
-    k
-        As in :func:`reliability_of_mean`.
-
-    Returns
-    -------
-    Ceiling
-        0 where people agree no better than chance.
+    It is 0 where people agree no better than chance.
     """
     found = reliability_of_mean(ratings, k=k)
     ceiling = float("nan") if math.isnan(found.mean) else math.sqrt(max(0.0, found.mean))
     return Ceiling(ceiling, found.mean, found.k, found.items)
 
 
-def _one_split(matrix: FloatArray, random: np.random.Generator, halves: str) -> tuple[FloatArray, FloatArray, float]:
-    """Means of two halves of equal size, and how many times more ratings the whole has than a half."""
-    if halves == "raters":
-        order = np.broadcast_to(random.permutation(matrix.shape[1]), matrix.shape)
-        size = np.full(len(matrix), matrix.shape[1] // 2)
-    else:
-        # random keys put an item's ratings in random order, its gaps last
-        order = np.argsort(np.where(np.isfinite(matrix), random.random(matrix.shape), 2.0), axis=1)
-        size = np.count_nonzero(np.isfinite(matrix), axis=1) // 2
-    shuffled = np.take_along_axis(matrix, order, axis=1)
-    place = np.arange(matrix.shape[1])
-    first = np.where(place < size[:, None], shuffled, np.nan)
-    second = np.where((place >= size[:, None]) & (place < 2 * size[:, None]), shuffled, np.nan)
-    left, right = means(first), means(second)
-    both = np.isfinite(left) & np.isfinite(right)
-    taken = np.count_nonzero(np.isfinite(first[both])) + np.count_nonzero(np.isfinite(second[both]))
-    factor = 2.0 * np.count_nonzero(np.isfinite(matrix[both])) / taken if taken else float("nan")
-    return left[both], right[both], factor
+class IntraclassCorrelation(NamedTuple):
+    """One of the six, the test that it is 0, and its interval."""
+
+    kind: str
+    value: float
+    f: float
+    df1: float
+    df2: float
+    p: float
+    low: float
+    high: float
+
+
+class IntraclassCorrelations(NamedTuple):
+    """All six in the order (1,1) (2,1) (3,1) (1,k) (2,k) (3,k); ``left_out`` counts the items with a gap."""
+
+    rows: tuple[IntraclassCorrelation, ...]
+    items: int
+    raters: int
+    left_out: int
+
+    def of(self, kind: str) -> IntraclassCorrelation:
+        """Return the one of this name, as ``ICC(2,1)``."""
+        for row in self.rows:
+            if row.kind == kind:
+                return row
+        raise UsageError(f"unknown intraclass correlation {kind!r}; known: {', '.join(row.kind for row in self.rows)}")
+
+
+class _Squares(NamedTuple):
+    """Mean squares of the analysis of variance: between items, within them, between raters, what is left."""
+
+    items: float
+    within: float
+    raters: float
+    error: float
+
+
+def intraclass_correlations(ratings: npt.ArrayLike, *, level: float = 0.95) -> IntraclassCorrelations:
+    """Return all six intraclass correlations (Shrout and Fleiss 1979), with F tests and intervals.
+
+    (1) every item has raters of its own; (2) the same raters, a sample of all possible ones; (3) the same raters, and
+    only these matter. ``1`` is the reliability of a single rating, ``k`` of the mean of the k that there are. Items
+    with a gap are left out and counted; where items were rated by different people, :func:`reliability_of_mean` takes
+    items with any number of ratings. Fewer than two complete items, or ratings that never differ, raise InputError.
+    """
+    if not 0 < level < 1:
+        raise UsageError(f"the level of an interval is between 0 and 1, not {level:g}")
+    matrix = raters_at_least(ratings, 2)
+    complete = matrix[np.isfinite(matrix).all(axis=1)]
+    n, k = complete.shape
+    if n < 2:
+        raise InputError(f"intraclass correlation needs two items that all {k} raters rated; there is {n}")
+    squares = _mean_squares(complete)
+    if not squares.items + squares.within > 0:
+        raise InputError("intraclass correlation needs ratings that differ; all are the same")
+    tail = (1 - level) / 2
+    single = [_one_way(squares, n, k, tail), _random(squares, n, k, tail), _fixed(squares, n, k, tail)]
+    rows = tuple(single) + tuple(_of_mean(row, k) for row in single)
+    return IntraclassCorrelations(rows, n, k, len(matrix) - n)
+
+
+def _mean_squares(matrix: FloatArray) -> _Squares:
+    n, k = matrix.shape
+    off = matrix - matrix.mean()
+    items = k * float(np.sum(off.mean(axis=1) ** 2))
+    raters = n * float(np.sum(off.mean(axis=0) ** 2))
+    residual = off - off.mean(axis=1, keepdims=True) - off.mean(axis=0)
+    error = float(np.sum(residual**2))
+    # a matrix without any error has only that of rounding
+    error = error if error > 1e-26 * float(np.sum(matrix**2)) else 0.0
+    return _Squares(items / (n - 1), (raters + error) / (n * (k - 1)), raters / (k - 1), error / ((n - 1) * (k - 1)))
+
+
+def _over(left: float, right: float) -> float:
+    if right > 0:
+        return left / right
+    return float("inf") if left > 0 else float("nan")
+
+
+def _from_f(f: float, k: int) -> float:
+    """What the ratio of mean squares says of the reliability of one rating."""
+    return 1.0 if np.isinf(f) else (f - 1) / (f + k - 1)
+
+
+def _test(f: float, df1: float, df2: float) -> tuple[float, float, float, float]:
+    return f, df1, df2, float(stats.f.sf(f, df1, df2))
+
+
+def _consistent(kind: str, f: float, df1: int, df2: int, k: int, tail: float) -> IntraclassCorrelation:
+    low, high = f / stats.f.isf(tail, df1, df2), f * stats.f.isf(tail, df2, df1)
+    return IntraclassCorrelation(
+        kind, _from_f(f, k), *_test(f, df1, df2), float(_from_f(low, k)), float(_from_f(high, k))
+    )
+
+
+def _one_way(squares: _Squares, n: int, k: int, tail: float) -> IntraclassCorrelation:
+    return _consistent("ICC(1,1)", _over(squares.items, squares.within), n - 1, n * (k - 1), k, tail)
+
+
+def _fixed(squares: _Squares, n: int, k: int, tail: float) -> IntraclassCorrelation:
+    return _consistent("ICC(3,1)", _over(squares.items, squares.error), n - 1, (n - 1) * (k - 1), k, tail)
+
+
+def _random(squares: _Squares, n: int, k: int, tail: float) -> IntraclassCorrelation:
+    between, _, raters, error = squares
+    value = (between - error) / (between + (k - 1) * error + k * (raters - error) / n)
+    test = _test(_over(between, error), n - 1, (n - 1) * (k - 1))
+    if error == 0:
+        return IntraclassCorrelation("ICC(2,1)", value, *test, float("nan"), float("nan"))
+    # Satterthwaite's degrees of freedom of the mixture of mean squares in the denominator
+    share = raters / error
+    a, b = k * value * share, n * (1 + (k - 1) * value) - k * value
+    freedom = (k - 1) * (n - 1) * (a + b) ** 2 / ((n - 1) * a**2 + b**2)
+    below, above = stats.f.isf(tail, n - 1, freedom), stats.f.isf(tail, freedom, n - 1)
+    mixture = k * raters + (k * n - k - n) * error
+    low = n * (between - below * error) / (below * mixture + n * between)
+    high = n * (above * between - error) / (mixture + n * above * between)
+    return IntraclassCorrelation("ICC(2,1)", value, *test, float(low), float(high))
+
+
+def _of_mean(row: IntraclassCorrelation, k: int) -> IntraclassCorrelation:
+    """The same for the mean of k ratings, by the formula of Spearman and Brown."""
+    value, low, high = (spearman_brown(value, k) for value in (row.value, row.low, row.high))
+    return row._replace(kind=row.kind.replace(",1", ",k"), value=value, low=low, high=high)

@@ -1,17 +1,178 @@
-"""A table of metric scores and human ratings, as arrays."""
+"""A table of metric scores and human ratings, as arrays, out of rows of any kind."""
 
 from __future__ import annotations
 
+import json
+import math
 import re
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from difflib import get_close_matches
 from typing import Any, TypeAlias
 
 import numpy as np
 
-from celadon.core import Direction, FloatArray, UsageError
+from celadon.core import Direction, FloatArray, InputError, UsageError
 from celadon.meta.raters import means
-from celadon.meta.study_columns import RATINGS, SCORES, Columns, as_list
+
+SCORES = "scores."
+RATINGS = "ratings."
+_NOTHING = ("", "nan", "na", "n/a", "null", "none", "-")
+_WORDS = {**dict.fromkeys(_NOTHING, math.nan), "true": 1.0, "false": 0.0}
+_SHOWN = 30
+_DEEPEST = 8
+
+
+class Columns:
+    """Rows turned into columns by name; a row with an ``origin`` says where it came from.
+
+    An object inside a row becomes columns with its name before theirs (``scores.overall``); a column that already has
+    such a name stands first.
+    """
+
+    def __init__(self, rows: Iterable[Mapping[str, Any]]) -> None:
+        self._columns: dict[str, list[Any]] = {}
+        self.origins: list[str] = []
+        self.file = ""
+        for number, row in enumerate(rows):
+            self.file = self.file or getattr(row, "file", "")
+            self.origins.append(getattr(row, "origin", f"row {number + 1}"))
+            for name, value in _flat(row).items():
+                column = self._columns.setdefault(name, [])
+                column.extend([None] * (number - len(column)))
+                column.append(value)
+        for column in self._columns.values():
+            column.extend([None] * (len(self) - len(column)))
+
+    def __len__(self) -> int:
+        return len(self.origins)
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._columns
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Return all names, in the order in which they turned up."""
+        return tuple(self._columns)
+
+    def values(self, name: str) -> list[Any]:
+        """Return the values of a column, None where a row has none."""
+        return self._columns[name]
+
+    def texts(self, name: str) -> tuple[str, ...]:
+        """Return a column as labels; empty where a row has none."""
+        return tuple("" if value is None else str(value) for value in self.values(name))
+
+    def numbers(self, name: str, what: str) -> FloatArray:
+        """Return a column as numbers, NaN where there is none; the mean where a cell is a list."""
+        found = np.full(len(self), np.nan)
+        for row, value in enumerate(self._columns[name]):
+            listed = as_list(value)
+            if listed is not None:
+                known = self._list(listed, row, name, what)
+                known = known[np.isfinite(known)]
+                found[row] = known.mean() if len(known) else np.nan
+            else:
+                found[row] = self._number(value, row, name, what)
+        return found
+
+    def lists(self, name: str, what: str) -> FloatArray | None:
+        """Return a column of lists as a matrix, NaN where a list is shorter; None where no cell is a list."""
+        found = {row: as_list(value) for row, value in enumerate(self._columns[name])}
+        lists = {row: self._list(value, row, name, what) for row, value in found.items() if value is not None}
+        width = max((len(value) for value in lists.values()), default=0)
+        if not width:
+            return None
+        matrix = np.full((len(self), width), np.nan)
+        for row, numbers in lists.items():
+            matrix[row, : len(numbers)] = numbers
+        return matrix
+
+    def is_numeric(self, name: str) -> bool:
+        """Return whether a column has numbers and nothing else."""
+        numbers = 0
+        for value in self._columns[name]:
+            number = as_number(value)
+            if number is None:
+                return False
+            numbers += math.isfinite(number)
+        return numbers > 0
+
+    def missing(self, name: str, what: str) -> InputError:
+        """Return the error about a column that is not there."""
+        close = get_close_matches(name, self.names, n=1, cutoff=0.7)
+        hint = f"did you mean {close[0]}? " if close else ""
+        shown = ", ".join(self.names[:_SHOWN])
+        more = len(self.names) - _SHOWN
+        return self.wrong(
+            f"there is no {what} {name!r}; {hint}the columns are {shown}{f' and {more} more' if more > 0 else ''}"
+        )
+
+    def wrong(self, message: str) -> InputError:
+        """Return an error about the table, its file first."""
+        return InputError(f"{self.file}: {message}" if self.file else message)
+
+    def _number(self, value: Any, row: int, name: str, what: str) -> float:
+        number = as_number(value)
+        if number is None:
+            raise InputError(
+                f"{self.origins[row]}: the {what} {name!r} is {str(value)[:40]!r}, not a number; "
+                "leave the cell empty where there is none, or choose another column"
+            )
+        return number
+
+    def _list(self, values: list[Any], row: int, name: str, what: str) -> FloatArray:
+        return np.array([self._number(value, row, name, what) for value in values], dtype=np.float64)
+
+
+def as_number(value: Any) -> float | None:
+    """Return a value as a number: NaN for nothing, None for what is no number."""
+    if value is None:
+        return math.nan
+    if isinstance(value, str):
+        value = _WORDS.get(value.strip().lower(), value)
+    try:
+        return float(value)
+    except (TypeError, ValueError, OverflowError):
+        return None
+
+
+def as_list(value: Any) -> list[Any] | None:
+    """Return a list, also one that is written as JSON in a cell; None for anything else."""
+    if isinstance(value, list | tuple):
+        return list(value)
+    if isinstance(value, str) and value.startswith("["):
+        found = _json(value)
+        return found if isinstance(found, list) else None
+    return None
+
+
+def _json(text: str) -> Any:
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError):
+        return None
+
+
+def _flat(row: Mapping[str, Any]) -> dict[str, Any]:
+    """Return all values by name; objects, also those written as JSON in a cell, are opened up."""
+    found: dict[str, Any] = {}
+    inner: list[tuple[str, Mapping[str, Any], int]] = []
+
+    def take(prefix: str, values: Mapping[str, Any], depth: int) -> None:
+        for key, given in values.items():
+            name = f"{prefix}{key}"
+            value = _json(given) if isinstance(given, str) and given.startswith("{") else given
+            if isinstance(value, Mapping) and depth < _DEEPEST:
+                inner.append((f"{name}.", value, depth + 1))
+            else:
+                found.setdefault(name, given)
+
+    take("", row, 0)
+    while inner:
+        take(*inner.pop(0))
+    return found
+
 
 # From the name of a column to the direction of the metric that it belongs to; None for what is no known metric.
 Known: TypeAlias = Callable[[str], Direction | None]
@@ -27,24 +188,13 @@ _REFERENCES = ("references", "reference")
 class Table:
     """Scores and ratings of the same rows.
 
-    Attributes
-    ----------
-    columns
-        Every numeric column by its name; NaN where a row has none.
-    metrics, humans
-        Which of them are metrics, and which are ratings (means over raters where single ratings are known).
-    lower_is_better
-        The metrics and ratings of which less is better.
-    ratings
-        For ratings whose single raters are known: rows x raters, NaN where a rater did not rate.
-    items, systems, domains
-        For each row the item it belongs to, who made it, and where it comes from; None where not known.
-    texts, references
-        For lists of examples; None where not known.
-    origins
-        Where each row came from: ``file:line`` or ``row N``.
-    passed_over
-        Numeric columns that were taken neither for metrics nor for ratings, because nobody named them.
+    ``columns`` are all numeric columns, NaN where a row has none; ``metrics`` and ``humans`` name those that are
+    metrics and ratings (means over raters where single ratings are known), ``lower_is_better`` those of which less is
+    better. ``ratings`` are, where single raters are known, rows x raters, NaN where a rater did not rate.
+
+    ``items``, ``systems`` and ``domains`` say for each row what it belongs to, who made it and where it comes from.
+    ``origins`` are ``file:line`` or ``row N``. ``passed_over`` are numeric columns that nobody named, and so were taken
+    neither for metrics nor for ratings.
     """
 
     columns: Mapping[str, FloatArray]
@@ -62,21 +212,21 @@ class Table:
 
     @property
     def rows(self) -> int:
-        """The number of rows."""
+        """Return the number of rows."""
         return len(next(iter(self.columns.values()))) if self.columns else 0
 
     def good(self, name: str) -> FloatArray:
-        """A column turned round where less is better, so that more is better in all of them."""
+        """Return a column, turned round where less is better, so that more is better in all of them."""
         return -self.columns[name] if name in self.lower_is_better else self.columns[name]
 
     def parts(self, metric: str) -> tuple[str, ...]:
-        """The columns that are parts of a metric: ``metric.part``; parts of these are not."""
+        """Return the columns that are parts of a metric: ``metric.part``; parts of these are not."""
         found = [name for name in self.columns if name.startswith(f"{metric}.")]
         below = tuple(f"{name}." for name in found)
         return tuple(name for name in found if not name.startswith(below))
 
     def name_of(self, row: int) -> str:
-        """A row as a person would call it: its item and system, else where it came from."""
+        """Return a row as a person would call it: its item and system, else where it came from."""
         labels = [labels[row] for labels in (self.items, self.systems) if labels is not None and labels[row]]
         if labels:
             return " ".join(labels)
@@ -94,12 +244,12 @@ def make_table(
     lower_is_better: Collection[str] | None = None,
     known: Known | None = None,
 ) -> Table:
-    """Make a table out of rows.
+    """Make a table out of rows: what ``celadon.io.read_table_rows`` reads, or plain dicts.
 
     Parameters
     ----------
     rows
-        Mappings of column names to values: what ``celadon.io.read_table_rows`` reads, or plain dicts.
+        Mappings of column names to values.
     humans
         The rating columns. ``overall`` is also found as ``scores.overall``; single ratings as ``ratings.overall`` (a
         list), as ``overall.1``, ``overall.2`` ..., or as a list in the column itself.
@@ -158,21 +308,10 @@ def make_table(
 def make_ratings(
     rows: Iterable[Mapping[str, Any]], *, humans: Sequence[str] = (), raters: Sequence[str] = ()
 ) -> dict[str, FloatArray]:
-    """Single ratings out of rows, for questions about the raters alone.
+    """Return single ratings for questions about the raters alone: rows x raters, NaN where a rater did not rate.
 
-    Parameters
-    ----------
-    rows
-        As for :func:`make_table`.
-    humans
-        Ratings whose single ratings are in the table.
-    raters
-        Columns that each hold the ratings of one person; together they are the rating ``ratings``, or the one human.
-
-    Returns
-    -------
-    dict
-        For every rating rows x raters, NaN where a rater did not rate.
+    Columns in ``raters`` each hold the ratings of one person; together they are the rating ``ratings``, or the one
+    human.
     """
     given = Columns(rows)
     if raters:
@@ -195,13 +334,13 @@ def make_ratings(
 
 
 def make_humans(rows: Iterable[Mapping[str, Any]], humans: Sequence[str]) -> dict[str, FloatArray]:
-    """The ratings of every row, by the name of the rating; NaN where there is none."""
+    """Return the ratings of every row, by the name of the rating; NaN where there is none."""
     given = Columns(rows)
     return {name: _human(given, name)[0] for name in dict.fromkeys(humans)}
 
 
 def _human(given: Columns, name: str) -> tuple[FloatArray, FloatArray | None]:
-    """The rating of each row, and the single ratings where they are known."""
+    """Return the rating of each row, and the single ratings where they are known."""
     what = "rating column"
     short = name.removeprefix(SCORES)
     column = next((place for place in (name, f"{SCORES}{name}") if place in given), None)
@@ -219,7 +358,7 @@ def _human(given: Columns, name: str) -> tuple[FloatArray, FloatArray | None]:
 
 
 def _numbered(given: Columns, stems: Sequence[str], what: str) -> FloatArray | None:
-    """Single ratings in columns ``overall.1``, ``overall.2`` and so on."""
+    """Return single ratings in columns ``overall.1``, ``overall.2`` and so on."""
     for stem in stems:
         numbered = re.compile(re.escape(stem) + r"\.([0-9]{1,6})")
         matches = [match for match in map(numbered.fullmatch, given.names) if match]
@@ -294,7 +433,7 @@ def _lower(columns: Mapping[str, FloatArray], named: Collection[str], known: Kno
 
 
 def less_is_better(name: str, known: Known | None = None) -> bool:
-    """Whether a column is known to be the better the less it is."""
+    """Return whether a column is known to be the better the less it is."""
     direction = known(name) if known is not None else None
     if direction is not None:
         return direction is Direction.LOWER

@@ -178,22 +178,11 @@ def _weighted_kendall(x: FloatArray, y: FloatArray, blocks: IntArray) -> Weighte
 
 
 def weighted_correlation(x: FloatArray, y: FloatArray, kind: Kind, blocks: IntArray | None = None) -> Weighted:
-    """Make ready to correlate two columns many times, with rows counted differently each time.
+    """Make ready to correlate two finite columns many times, with rows counted differently each time.
 
-    Parameters
-    ----------
-    x, y
-        Two finite columns.
-    kind
-        Which coefficient.
-    blocks
-        Rows of one number are correlated together; numbers 0, 1, ... without gaps. Without it, all rows.
-
-    Returns
-    -------
-    function
-        From whole-number counts (rows x resamples) to coefficients (blocks x resamples), each exactly that of the
-        sample in which each row is repeated as often as it counts; NaN where it does not exist.
+    Rows of one number in ``blocks`` (0, 1, ... without gaps) are correlated together; without it, all rows. The
+    function goes from whole-number counts (rows x resamples) to coefficients (blocks x resamples), each exactly that of
+    the sample in which each row is repeated as often as it counts; NaN where it does not exist.
     """
     makers = {"pearson": _weighted_pearson, "spearman": _weighted_spearman, "kendall": _weighted_kendall}
     return makers[kind](x, y, np.zeros(len(x), dtype=np.int64) if blocks is None else blocks)

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from celadon.meta.study import CorrelationRow, Study
-from celadon.meta.study_notes import LEVEL_WORDS
+from celadon.meta.study.notes import LEVEL_WORDS
 
 
 def level_name(level: str) -> str:

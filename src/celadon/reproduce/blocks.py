@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from celadon.core import FloatArray
 from celadon.meta.correlation import Kind, correlate
-from celadon.meta.fisher import fisher_interval
+from celadon.meta.significance import fisher_interval
 from celadon.reproduce.sets import Rating
 
 NOTHING = "–"

@@ -8,8 +8,7 @@ from typing import NamedTuple
 
 from celadon.core import FloatArray
 from celadon.meta.correlation import mean_squared_error_after_fit, pearson
-from celadon.meta.fisher import fisher_independent, fisher_interval
-from celadon.meta.squared_errors import squared_error_test
+from celadon.meta.significance import fisher_independent, fisher_interval, squared_error_test
 from celadon.reproduce.blocks import NO_DATA, NOTHING, Block, Figure, PaperTable, beside, not_run_notes, number, used
 from celadon.reproduce.published import SLOR_3, SLOR_7, SlorRow
 from celadon.reproduce.scoring import SINGLE, ScoredSet

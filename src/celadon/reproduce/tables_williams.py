@@ -6,7 +6,7 @@ import math
 from collections.abc import Mapping, Sequence
 
 from celadon.meta.correlation import Kind
-from celadon.meta.williams import DependentResult, williams
+from celadon.meta.significance import DependentResult, williams
 from celadon.reproduce.blocks import NO_DATA, NOTHING, Block, Figure, PaperTable, beside, number
 from celadon.reproduce.published import GRUEN_8, LABELS, PEARSON, RHO, SYMBOLS, TAU
 from celadon.reproduce.scoring import ScoredSet

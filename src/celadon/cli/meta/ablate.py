@@ -29,7 +29,7 @@ def add_parser(commands: Any) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Ablate and print."""
     from celadon.core import UsageError
-    from celadon.meta.study_ablations import ablation, ablation_rows, usable_parts
+    from celadon.meta.study.ablations import ablation, ablation_rows, usable_parts
 
     table = meta_tables.table_of(arguments)
     kind = arguments.correlation

@@ -40,7 +40,7 @@ def run(arguments: argparse.Namespace) -> int:
     """Compute the agreement and print it."""
     from celadon.io import read_table_rows
     from celadon.meta.raters import normalise
-    from celadon.meta.study_people import agreement
+    from celadon.meta.study.people import agreement
     from celadon.meta.table import make_ratings
 
     raters = meta_tables.named(arguments.raters)
@@ -62,9 +62,8 @@ def run(arguments: argparse.Namespace) -> int:
 def _more(ratings: FloatArray, kind: Kind) -> dict[str, Any]:
     """What does not fit in a table: all intraclass correlations, each rater against the others, more raters."""
     from celadon.core import InputError
-    from celadon.meta.agreement import leave_one_out
-    from celadon.meta.icc import intraclass_correlations
-    from celadon.meta.kappa import pairwise_kappa
+    from celadon.meta.agreement import leave_one_out, pairwise_kappa
+    from celadon.meta.reliability import intraclass_correlations
 
     try:
         six: Any = intraclass_correlations(ratings).rows

@@ -43,7 +43,7 @@ def best_of(arguments: argparse.Namespace, study: Study) -> tuple[BestRow, ...]:
 def print_best(rows: tuple[BestRow, ...]) -> None:
     """A table of them, and what to beware of."""
     from celadon.meta.best_of import FLATTERS
-    from celadon.meta.study_notes import LEVEL_WORDS
+    from celadon.meta.study.notes import LEVEL_WORDS
     from celadon.text.layout import printable, table
 
     if not rows:

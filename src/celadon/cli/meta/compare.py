@@ -44,8 +44,8 @@ def add_parser(commands: Any) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Compare and print."""
     from celadon.core import UsageError
-    from celadon.meta.study_comparisons import comparison_rows
-    from celadon.meta.study_notes import comparison_notes
+    from celadon.meta.study.comparisons import comparison_rows
+    from celadon.meta.study.notes import comparison_notes
 
     table = meta_tables.table_of(arguments)
     if len(table.metrics) < 2:
@@ -68,7 +68,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _print(rows: tuple[ComparisonRow, ...]) -> None:
-    from celadon.meta.study_notes import LEVEL_WORDS
+    from celadon.meta.study.notes import LEVEL_WORDS
     from celadon.text.layout import printable, table
 
     for human in dict.fromkeys(row.human for row in rows):

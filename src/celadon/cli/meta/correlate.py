@@ -89,7 +89,7 @@ def _as_json(study: Study) -> dict[str, Any]:
 
 
 def _print(study: Study) -> None:
-    from celadon.meta.study_notes import LEVEL_WORDS
+    from celadon.meta.study.notes import LEVEL_WORDS
     from celadon.text.layout import printable, table
 
     ceilings = {row.human: row.ceiling for row in study.agreements}

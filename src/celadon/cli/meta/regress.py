@@ -11,9 +11,7 @@ from typing import TYPE_CHECKING, Any
 from celadon.cli.meta import tables as meta_tables
 
 if TYPE_CHECKING:
-    from celadon.meta.outliers import Outlier
-    from celadon.meta.regression import Regression
-    from celadon.meta.stepwise import Step
+    from celadon.meta.regression import Outlier, Regression, Step
     from celadon.meta.table import Table
 
 _MOST_OUTLIERS = 10
@@ -52,9 +50,7 @@ def run(arguments: argparse.Namespace) -> int:
     """Fit, print, export."""
     from celadon.core import UsageError
     from celadon.io import atomic_write_text, check_distinct
-    from celadon.meta.outliers import outliers
-    from celadon.meta.regression import fit
-    from celadon.meta.stepwise import forward
+    from celadon.meta.regression import fit, forward, outliers
 
     predictors = meta_tables.named(arguments.predictors)
     humans = meta_tables.humans_of(arguments)

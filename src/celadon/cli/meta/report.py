@@ -148,7 +148,7 @@ def _as_json(study: Study) -> dict[str, Any]:
 
 def _print(study: Study) -> None:
     """The main tables, best metrics first, then everything in words."""
-    from celadon.meta.study_notes import LEVEL_WORDS
+    from celadon.meta.study.notes import LEVEL_WORDS
     from celadon.report.meta_choice import by_value
     from celadon.text.layout import printable, table
 

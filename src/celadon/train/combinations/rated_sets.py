@@ -12,8 +12,7 @@ import numpy as np
 from celadon.core import FloatArray, InputError, UsageError
 from celadon.io import Fields
 from celadon.io.judgements import DATA_SETS
-from celadon.meta.study_columns import SCORES, Columns
-from celadon.meta.table import less_is_better, make_humans
+from celadon.meta.table import SCORES, Columns, less_is_better, make_humans
 from celadon.metrics.reading.weights import COHERENCE, FOCUS, GRAMMATICALITY, REDUNDANCY
 from celadon.metrics.sumqe import QUESTIONS
 from celadon.synth.babble import Babbler

@@ -21,8 +21,7 @@ from celadon.io.judgements import DATA_SETS, load
 from celadon.io.judgements.files import text_lines
 from celadon.io.sources import STDIN, endings
 from celadon.io.values import to_json
-from celadon.meta.study_columns import Columns
-from celadon.meta.table import make_humans
+from celadon.meta.table import Columns, make_humans
 
 FEWEST_ROWS = 10
 # Where nothing is said: one row in so many is kept for the figures.

@@ -9,7 +9,6 @@ from typing import NamedTuple
 import numpy as np
 
 from celadon.core import FloatArray, IntArray, UsageError
-from celadon.meta._coefficient import complete_coefficient
 from celadon.meta.bootstrap import Unit, bootstrap
 from celadon.meta.correlation import (
     FEWEST,
@@ -17,11 +16,12 @@ from celadon.meta.correlation import (
     Kind,
     Level,
     codes,
+    complete_coefficient,
     correlate,
     mean_squared_error_after_fit,
     reliable_rows,
 )
-from celadon.meta.study_rows import CorrelationRow
+from celadon.meta.study.rows import CorrelationRow
 from celadon.meta.table import Table
 
 # With more groups than this the largest are shown.
@@ -44,7 +44,7 @@ class _Draw(NamedTuple):
 
 
 def allowed_levels(table: Table) -> tuple[Level, ...]:
-    """The levels at which there is something to correlate."""
+    """Return the levels at which there is something to correlate."""
     found: list[Level] = ["instance"]
     if table.systems is not None and len(set(table.systems)) >= FEWEST:
         found.append("system")
@@ -54,7 +54,7 @@ def allowed_levels(table: Table) -> tuple[Level, ...]:
 
 
 def check_level(table: Table, level: str) -> None:
-    """Complain of a level that this table cannot have."""
+    """Raise UsageError for a level that this table cannot have."""
     if level not in LEVELS:
         raise UsageError(f"unknown level {level!r}; known: {', '.join(LEVELS)}")
     if level == "system":
@@ -77,7 +77,7 @@ def check_level(table: Table, level: str) -> None:
 
 
 def check_unit(table: Table, unit: Unit | None) -> None:
-    """Complain of a unit of the bootstrap that this table does not know."""
+    """Raise UsageError for a unit of the bootstrap that this table does not know."""
     if unit in ("items", "both") and table.items is None:
         raise UsageError("to draw items the bootstrap needs to know them; name their column with --item-field")
     if unit in ("systems", "both") and table.systems is None:
@@ -85,7 +85,7 @@ def check_unit(table: Table, unit: Unit | None) -> None:
 
 
 def row_groups(table: Table, human: str, by: Collection[str]) -> Iterator[Group]:
-    """The groups to look at one by one: each system, each domain, the rows on which all raters agree."""
+    """Yield the groups to look at one by one: each system, each domain, the rows on which all raters agree."""
     for name, labels in (("system", table.systems), ("domain", table.domains)):
         if name not in by or labels is None or len(set(labels)) < 2:
             continue
@@ -109,24 +109,10 @@ def correlation_rows(
     unit: Unit | None = None,
     tick: Callable[[int, int], None] | None = None,
 ) -> tuple[CorrelationRow, ...]:
-    """All correlations: first over all rows, level by level, then group by group.
+    """Return all correlations: first over all rows, level by level, then group by group at the instance level.
 
-    Parameters
-    ----------
-    table
-        Scores and ratings.
-    kind
-        Of correlation.
-    levels
-        Over all rows; groups are at the instance level.
-    groups
-        Of ``system``, ``domain`` and ``reliable``.
-    resamples, seed
-        Of the bootstrap. Without resamples there are no intervals.
-    unit
-        What the bootstrap draws; by default items where they are known, else rows, and over systems these too.
-    tick
-        Called with how many of how many are done.
+    Without resamples there are no intervals. ``unit`` is what the bootstrap draws; by default items where they are
+    known, else rows, and over systems these too. ``tick`` is called with how many of how many are done.
     """
     draw = _Draw(resamples, seed, unit)
     everything = Group("", np.arange(table.rows))
@@ -160,7 +146,7 @@ def _row(table: Table, metric: str, human: str, level: Level, kind: Kind, group:
 
 
 def _error(x: FloatArray, y: FloatArray, systems: Sequence[str] | None) -> float:
-    """The mean squared error after a linear fit, of rows or of the systems' means."""
+    """Return the mean squared error after a linear fit, of rows or of the systems' means."""
     if systems is not None:
         both = np.isfinite(x) & np.isfinite(y)
         _, place = np.unique(codes(systems, len(x))[both], return_inverse=True)
@@ -174,7 +160,7 @@ def _cut(labels: Sequence[str] | None, rows: IntArray) -> list[str] | None:
 
 
 def between_metrics(table: Table, kind: Kind) -> dict[tuple[str, str], float]:
-    """The correlation of every metric with every other, both ways round, and 1 with itself."""
+    """Return the correlation of every metric with every other, both ways round, and 1 with itself."""
     columns: dict[str, FloatArray] = {metric: table.good(metric) for metric in table.metrics}
     found: dict[tuple[str, str], float] = {}
     for at, one in enumerate(table.metrics):

@@ -1,16 +1,88 @@
-"""Metrics with parts left out, for every metric whose parts are in the table."""
+"""What each part of a metric is worth: its correlation with people, with parts left out (GRUEN, Figure 1)."""
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from collections.abc import Callable, Mapping, Sequence
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
+import numpy.typing as npt
 
-from celadon.core import FloatArray, UsageError
-from celadon.meta.ablation import Combination, ablate, clipped_sum, plain_sum
-from celadon.meta.correlation import FEWEST, Kind
-from celadon.meta.study_rows import AblationRow
+from celadon.core import FloatArray, InputError, UsageError
+from celadon.meta.correlation import FEWEST, Kind, check_kind, coefficient
+from celadon.meta.study.rows import AblationRow
 from celadon.meta.table import Table
+
+Combination: TypeAlias = Callable[[FloatArray], FloatArray]
+
+
+class Ablation(NamedTuple):
+    """The correlation of a combination of some parts; ``change`` is against that of all parts."""
+
+    parts: tuple[str, ...]
+    left_out: tuple[str, ...]
+    correlation: float
+    change: float
+    rows: int
+
+
+def clipped_sum(low: float = 0.0, high: float = 1.0) -> Combination:
+    """Return the sum of the parts, held between two bounds, as GRUEN combines its four."""
+
+    def combine(parts: FloatArray) -> FloatArray:
+        return np.asarray(np.clip(parts.sum(axis=1), low, high))
+
+    return combine
+
+
+def plain_sum(parts: FloatArray) -> FloatArray:
+    """Return the sum of the parts, rows x parts."""
+    total: FloatArray = parts.sum(axis=1)
+    return total
+
+
+def ablate(
+    parts: Mapping[str, npt.ArrayLike],
+    ratings: npt.ArrayLike,
+    *,
+    combine: Combination = plain_sum,
+    subsets: Sequence[Sequence[str]] | None = None,
+    correlation: str = "pearson",
+) -> tuple[Ablation, ...]:
+    """Correlate the combination of all parts with ratings, then with each part left out, then each part alone.
+
+    Rows with a gap anywhere are left out of every figure. ``combine`` goes from a matrix, rows x parts, to one value
+    per row. ``subsets`` are the combinations to try in place of the usual, beside the full one. NaN where a combination
+    is constant.
+    """
+    kind = check_kind(correlation)
+    names = tuple(parts)
+    if len(names) < 2:
+        raise UsageError("an ablation needs at least two parts")
+    target = np.asarray(ratings, dtype=np.float64)
+    columns = [np.asarray(parts[name], dtype=np.float64) for name in names]
+    if any(column.shape != target.shape for column in columns) or target.ndim != 1:
+        raise InputError("the parts and the ratings must be lists of the same length")
+    matrix = np.column_stack(columns)
+    complete = np.isfinite(matrix).all(axis=1) & np.isfinite(target)
+    matrix, target = matrix[complete], target[complete]
+    chosen = [names, *(_usual(names) if subsets is None else map(tuple, subsets))]
+    found: list[Ablation] = []
+    for some in chosen:
+        if not some or (unknown := [name for name in some if name not in parts]):
+            raise UsageError(f"unknown part {unknown[0]!r}; known: {', '.join(names)}" if some else "an empty subset")
+        value = coefficient(combine(matrix[:, [names.index(name) for name in some]]), target, kind)
+        change = value - (found[0].correlation if found else value)
+        left = tuple(name for name in names if name not in some)
+        found.append(Ablation(tuple(some), left, value, change, len(target)))
+    return tuple(found)
+
+
+def _usual(names: tuple[str, ...]) -> list[tuple[str, ...]]:
+    without = [tuple(name for name in names if name != left) for left in names]
+    alone = [(name,) for name in names]
+    return list(dict.fromkeys([*without, *alone]))
+
 
 FIT = "best fit"
 _SAME = 1e-6
@@ -24,15 +96,7 @@ _COMBINATIONS: dict[str, Combination] = {"sum": plain_sum, "sum within 0 and 1":
 
 
 def ablation_rows(table: Table, kind: Kind) -> tuple[AblationRow, ...]:
-    """Leave out each part of every metric that has at least two, and take each alone.
-
-    Parameters
-    ----------
-    table
-        With columns ``metric.part``.
-    kind
-        Of correlation.
-    """
+    """Leave out each part of every metric that has at least two, in columns ``metric.part``, and take each alone."""
     found: list[AblationRow] = []
     for metric in table.metrics:
         parts = usable_parts(table, metric)
@@ -43,7 +107,7 @@ def ablation_rows(table: Table, kind: Kind) -> tuple[AblationRow, ...]:
 
 
 def usable_parts(table: Table, metric: str) -> dict[str, FloatArray]:
-    """The parts of a metric by their own names; constant ones and those with gaps everywhere are left out."""
+    """Return the parts of a metric by their own names, without constant ones and those with gaps everywhere."""
     found: dict[str, FloatArray] = {}
     for name in table.parts(metric):
         column = table.columns[name]
@@ -56,16 +120,11 @@ def usable_parts(table: Table, metric: str) -> dict[str, FloatArray]:
 def ablation(
     table: Table, metric: str, human: str, parts: dict[str, FloatArray], kind: Kind
 ) -> tuple[AblationRow, ...]:
-    """The correlation of one metric with one rating, parts left out one by one.
+    """Return the correlations of one metric with one rating, parts left out one by one.
 
     The parts are put together as they make the metric: by their sum, their sum held within 0 and 1, their mean, such a
     sum with weights, or the product of their powers; where none of these gives the metric's own values, by the linear
-    combination that fits the ratings best.
-
-    Raises
-    ------
-    UsageError
-        The metric has fewer than two parts.
+    combination that fits the ratings best. Fewer than two parts raise UsageError.
     """
     if len(parts) < 2:
         raise UsageError(
@@ -103,7 +162,7 @@ def _without(parts: tuple[str, ...], left_out: tuple[str, ...]) -> str:
 
 
 def _combination(matrix: FloatArray, metric: FloatArray) -> str:
-    """The way in which the parts make the metric."""
+    """Return the way in which the parts make the metric."""
     there = np.isfinite(matrix).all(axis=1) & np.isfinite(metric)
     if there.any():
         scale = _SAME * max(1.0, float(np.abs(metric[there]).max()))

@@ -1,4 +1,6 @@
-"""Which of two metrics agrees better with people: all pairs, with one of six tests, corrected for their number."""
+"""Which of two metrics agrees better with people, with one of six tests, and how often metrics order pairs as people
+do.
+"""
 
 from __future__ import annotations
 
@@ -7,17 +9,67 @@ from typing import Literal, NamedTuple, TypeAlias, get_args
 
 import numpy as np
 
-from celadon.core import FloatArray, UsageError
+from celadon.core import FloatArray, IntArray, UsageError
 from celadon.meta.correlation import Alternative, Kind, Level, codes, settled
-from celadon.meta.fisher import fisher_independent, meng, steiger
-from celadon.meta.multiple import holm
+from celadon.meta.pairwise_accuracy import calibrate_ties, soft_pairwise_accuracy, system_pairwise_accuracy
 from celadon.meta.permutation import Permute, permutation_test
-from celadon.meta.squared_errors import squared_error_test
-from celadon.meta.study_correlations import check_level
-from celadon.meta.study_grid import Grid, make_grid
-from celadon.meta.study_rows import ComparisonRow
+from celadon.meta.significance import (
+    fisher_independent,
+    holm,
+    meng,
+    squared_error_test,
+    steiger,
+    three_correlations,
+    williams_from_correlations,
+)
+from celadon.meta.study.correlations import check_level
+from celadon.meta.study.rows import AccuracyRow, ComparisonRow
 from celadon.meta.table import Table
-from celadon.meta.williams import three_correlations, williams_from_correlations
+
+MOST_CELLS = 20_000_000
+
+
+class Grid(NamedTuple):
+    """Where each row is in a table of systems x items."""
+
+    system: IntArray
+    item: IntArray
+    shape: tuple[int, int]
+
+    def lay(self, column: FloatArray) -> FloatArray:
+        """Return a column as systems x items, NaN where there is no row."""
+        table = np.full(self.shape, np.nan)
+        table[self.system, self.item] = column
+        return table
+
+
+def make_grid(table: Table) -> Grid | None:
+    """Lay out the rows; None where that would be too large.
+
+    Rows without systems take turns within their item. A second row of the same system and item stands for an item of
+    its own, so that every row has a cell.
+    """
+    rows = table.rows
+    items = np.arange(rows) if table.items is None else codes(table.items, rows)
+    if table.systems is None:
+        systems = _occurrence(items)
+    else:
+        systems = codes(table.systems, rows)
+        again = _occurrence(items * (int(systems.max(initial=0)) + 1) + systems)
+        items = codes(items * (int(again.max(initial=0)) + 1) + again, rows)
+    shape = int(systems.max(initial=0)) + 1, int(items.max(initial=0)) + 1
+    return Grid(systems, items, shape) if shape[0] * shape[1] <= MOST_CELLS else None
+
+
+def _occurrence(keys: IntArray) -> IntArray:
+    """Return for each row how many rows before it have its key."""
+    order = np.argsort(keys, kind="stable")
+    ordered = keys[order]
+    first = np.searchsorted(ordered, ordered)
+    found = np.empty(len(keys), dtype=np.int64)
+    found[order] = np.arange(len(keys)) - first
+    return found
+
 
 Test: TypeAlias = Literal["williams", "fisher", "steiger", "meng", "t", "permutation"]
 TESTS: tuple[Test, ...] = get_args(Test)
@@ -59,26 +111,9 @@ def comparison_rows(
 ) -> tuple[ComparisonRow, ...]:
     """Compare all pairs of metrics, rating by rating.
 
-    Parameters
-    ----------
-    table
-        Scores and ratings.
-    kind
-        Of correlation; the t test compares squared errors after a linear fit and only shows the correlations.
-    test
-        ``williams``, ``fisher`` (z as of independent correlations, as in Kann et al. 2018), ``steiger``, ``meng``,
-        ``t`` (two samples of squared errors) or ``permutation`` (PERM-BOTH where systems share items).
-    level
-        ``instance`` or ``system``; with the permutation test also ``within_item``.
-    alternative
-        ``greater``: the first metric is the better one.
-    resamples, seed
-        Of the permutation test.
-
-    Returns
-    -------
-    tuple
-        ``adjusted`` is Holm's over all pairs of one rating; ``shown`` where it is below 0.05.
+    ``fisher`` takes the correlations for independent, as in Kann et al. (2018); ``t`` compares squared errors after a
+    linear fit and only shows the correlations; ``permutation`` is PERM-BOTH where systems share items, and the only
+    test ``within_item``. ``adjusted`` is Holm's p over all pairs of one rating; ``shown`` where it is below 0.05.
     """
     if test not in TESTS:
         raise UsageError(f"unknown test {test!r}; known: {', '.join(TESTS)}")
@@ -135,7 +170,7 @@ def _compare(table: Table, one: str, other: str, human: str, setting: _Setting) 
 def _system_means(
     table: Table, columns: tuple[FloatArray, FloatArray, FloatArray], kind: Kind
 ) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """The means of every system over the rows where all three are there."""
+    """Return the means of every system over the rows where all three are there."""
     assert table.systems is not None
     there = np.logical_and.reduce([np.isfinite(column) for column in columns])
     _, place = np.unique(codes(table.systems, table.rows)[there], return_inverse=True)
@@ -163,3 +198,42 @@ def _permutation(columns: tuple[FloatArray, FloatArray, FloatArray], setting: _S
     )
     used = int(np.logical_and.reduce([np.isfinite(column) for column in columns]).sum())
     return _Found(result.value_a, result.value_b, result.statistic, result.pvalue, used, result.reason)
+
+
+_MOST_PAIRS = 20_000_000
+
+
+def accuracy_rows(table: Table, *, resamples: int, seed: int) -> tuple[AccuracyRow, ...]:
+    """Return the pairwise accuracy of texts of one item (ties calibrated), of systems, and soft.
+
+    With neither systems nor items that share several texts there is nothing to order.
+    """
+    if table.systems is None and table.items is None:
+        return ()
+    grid = make_grid(table)
+    if grid is None or grid.shape[0] < 2:
+        return ()
+    return tuple(
+        _accuracy_row(table, grid, metric, human, resamples, seed) for human in table.humans for metric in table.metrics
+    )
+
+
+def _accuracy_row(table: Table, grid: Grid, metric: str, human: str, resamples: int, seed: int) -> AccuracyRow:
+    x, y = grid.lay(table.good(metric)), grid.lay(table.good(human))
+    systems, items = grid.shape
+    pairwise = threshold = of_systems = soft = np.nan
+    reasons = []
+    if systems * (systems - 1) // 2 * items > _MOST_PAIRS:
+        reasons.append("too many pairs of texts")
+    else:
+        ties = calibrate_ties(x, y)
+        pairwise, threshold = ties.value, ties.epsilon
+        reasons += [ties.reason] if ties.reason else []
+    if table.systems is None:
+        reasons.append("the systems are not known")
+    else:
+        hard = system_pairwise_accuracy(x, y)
+        surely = soft_pairwise_accuracy(x, y, resamples=max(resamples, 1), seed=seed)
+        of_systems, soft = hard.value, surely.value
+        reasons += [result.reason for result in (hard, surely) if result.reason]
+    return AccuracyRow(metric, human, pairwise, threshold, of_systems, soft, "; ".join(dict.fromkeys(reasons)))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 
-from celadon.meta.study_rows import ComparisonRow, CorrelationRow, Study
+from celadon.meta.study.rows import ComparisonRow, CorrelationRow, Study
 
 # With more pairs of metrics than this, what is shown of the best metric is told and the others are counted.
 _MOST_PAIRS = 12

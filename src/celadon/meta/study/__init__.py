@@ -8,13 +8,12 @@ from typing import Any
 from celadon.core import UsageError
 from celadon.meta.bootstrap import Unit
 from celadon.meta.correlation import Kind, Level
-from celadon.meta.study_ablations import ablation_rows
-from celadon.meta.study_accuracies import accuracy_rows
-from celadon.meta.study_comparisons import Test, comparison_rows
-from celadon.meta.study_correlations import allowed_levels, between_metrics, check_level, check_unit, correlation_rows
-from celadon.meta.study_notes import study_notes
-from celadon.meta.study_people import agreement_rows, disagreement_rows, level_rows
-from celadon.meta.study_rows import (
+from celadon.meta.study.ablations import ablation_rows
+from celadon.meta.study.comparisons import Test, accuracy_rows, comparison_rows
+from celadon.meta.study.correlations import allowed_levels, between_metrics, check_level, check_unit, correlation_rows
+from celadon.meta.study.notes import study_notes
+from celadon.meta.study.people import agreement_rows, disagreement_rows, level_rows
+from celadon.meta.study.rows import (
     AblationRow,
     AccuracyRow,
     AgreementRow,
@@ -95,16 +94,6 @@ def make_study(
         What the bootstrap draws: ``rows``, ``items``, ``systems`` or ``both``; by default as :func:`bootstrap` does.
     tick
         Called with how many of how many correlations are done: they take nearly all of the time.
-
-    Returns
-    -------
-    Study
-        With notes that say in words what is and what is not shown.
-
-    Raises
-    ------
-    UsageError
-        A part or a level is unknown or cannot be had from this table.
     """
     wanted = set(PARTS if parts is None else parts)
     if unknown := sorted(wanted - set(PARTS)):
