@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 from scipy.stats import spearmanr
 
-from celadon.io.judgements import chaganty2018
+from celadon.io.judgements.readers import read_chaganty2018
 from celadon.models.language.loading import open_language_model
 from celadon.models.language.onnx_lm import OnnxLanguageModel
 from celadon.models.language.smollm2 import convert
@@ -37,7 +37,7 @@ PART = 250
 
 def sentences_of(path: str, count: int) -> list[str]:
     """Distinct sentences of the outputs, spread over the file."""
-    texts = [str(row["text"]) for row in chaganty2018.read(path, with_references=True)]
+    texts = [str(row["text"]) for row in read_chaganty2018(path, with_references=True)]
     found = dict.fromkeys(text[start:end] for text in texts for start, end in split_sentences(text))
     sentences = list(found)
     return sentences[:: max(1, len(sentences) // count)][:count]

@@ -16,7 +16,7 @@ import pytest
 
 from celadon.core import FloatArray, Metric
 from celadon.metrics.registry import load
-from celadon.reproduce import fingerprint, scoring
+from celadon.reproduce import scoring, store
 from celadon.reproduce.store import ScoreStore
 from celadon.scoring.batch import Batch
 from tests import processes
@@ -68,18 +68,18 @@ def test_only_what_is_new_is_scored(reproduce: Callable[..., int], data: Path, s
 
 
 def test_scores_of_another_signature_or_state_and_damaged_files_are_not_taken(tmp_path: Path) -> None:
-    store, values = ScoreStore(tmp_path), np.array([0.5, np.nan, 1.0])
-    store.write("bagel", "rouge1", "rouge1|v1", "d" * 64, values)
-    found = store.read("bagel", "rouge1", "rouge1|v1", "d" * 64, 3)
+    scores, values = ScoreStore(tmp_path), np.array([0.5, np.nan, 1.0])
+    scores.write("bagel", "rouge1", "rouge1|v1", "d" * 64, values)
+    found = scores.read("bagel", "rouge1", "rouge1|v1", "d" * 64, 3)
     assert found is not None
     np.testing.assert_array_equal(found, values)
-    assert store.read("bagel", "rouge1", "rouge1|v2", "d" * 64, 3) is None
+    assert scores.read("bagel", "rouge1", "rouge1|v2", "d" * 64, 3) is None
     # the same file by its name, but not by the whole hash
-    assert store.read("bagel", "rouge1", "rouge1|v1", "d" * 63 + "e", 3) is None
-    assert store.read("bagel", "rouge1", "rouge1|v1", "d" * 64, 4) is None
+    assert scores.read("bagel", "rouge1", "rouge1|v1", "d" * 63 + "e", 3) is None
+    assert scores.read("bagel", "rouge1", "rouge1|v1", "d" * 64, 4) is None
     (file,) = tmp_path.rglob("*.npz")
     file.write_bytes(file.read_bytes()[:40])
-    assert store.read("bagel", "rouge1", "rouge1|v1", "d" * 64, 3) is None
+    assert scores.read("bagel", "rouge1", "rouge1|v1", "d" * 64, 3) is None
 
 
 SLOW = """
@@ -144,28 +144,28 @@ def test_scores_of_changed_code_are_made_again(
     options = ("--metric", "rouge1,bleu1", "--only", "gruen3")
     assert reproduce(*options) == 0
     scored.clear()
-    known = fingerprint._tree
+    known = store._tree
     added = ast.parse("CHANGED = True")
 
     def changed(name: str) -> ast.Module | None:
         return added if name == "celadon.metrics.ngram_overlap" else known(name)
 
-    monkeypatch.setattr(fingerprint, "_tree", changed)
+    monkeypatch.setattr(store, "_tree", changed)
     assert reproduce(*options) == 0
     assert set(scored) == {"rouge1"}
 
 
 def test_the_fingerprint_follows_imports() -> None:
     seen = set()
-    original = fingerprint._tree
+    original = store._tree
 
     def noted(name: str) -> ast.Module | None:
         seen.add(name)
         return original(name)
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(fingerprint, "_tree", noted)
-        fingerprint.fingerprint(load("rougeL"))
+        patch.setattr(store, "_tree", noted)
+        store.fingerprint(load("rougeL"))
     assert {"celadon.metrics.lcs_overlap", "celadon.metrics.references", "celadon.text.subsequences"} <= seen
     assert "celadon.metrics.meteor" not in seen
     assert "celadon.metrics.registry" not in seen

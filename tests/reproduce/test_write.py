@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from celadon.core import UsageError
-from celadon.reproduce.write import BEGIN, END, replaced
+from celadon.reproduce.blocks import BEGIN, END, replaced
 
 MADE = f"{BEGIN}\nnew\n{END}\n"
 

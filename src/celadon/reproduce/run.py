@@ -9,12 +9,11 @@ from pathlib import Path
 from typing import Any, NamedTuple, TypeAlias
 
 from celadon.core import InputError, UsageError
-from celadon.reproduce import tables_gruen, tables_slor, tables_williams
-from celadon.reproduce.blocks import Figure, PaperTable
+from celadon.reproduce import tables_gruen, tables_slor
+from celadon.reproduce.blocks import Figure, PaperTable, section, write_section
 from celadon.reproduce.scoring import Choice, ScoredSet, choose, score_set, steps
 from celadon.reproduce.sets import PLANS, RatedSet, find_folder, load_sets
 from celadon.reproduce.store import ScoreStore
-from celadon.reproduce.write import section, write_section
 
 Progress: TypeAlias = Callable[[int, str], None]
 """Told, once for each step, how many steps there are in all and what is being done."""
@@ -30,7 +29,7 @@ TABLES = {
     "gruen2": _Maker(tables_gruen.table_2, ("cnndm",)),
     "gruen3": _Maker(tables_gruen.table_3, _DIALOGUE),
     "gruen4": _Maker(tables_gruen.table_4, ("sulem",)),
-    "gruen8": _Maker(tables_williams.table_8, ("cnndm", *_DIALOGUE, "toutanova")),
+    "gruen8": _Maker(tables_gruen.table_8, ("cnndm", *_DIALOGUE, "toutanova")),
     "gruen9": _Maker(tables_gruen.table_9, ("cnndm",)),
     "slor3": _Maker(tables_slor.table_3, tuple(PLANS)),
     "slor7": _Maker(tables_slor.table_7, tuple(PLANS)),
@@ -39,24 +38,9 @@ TABLES = {
 
 @dataclass(frozen=True)
 class Job:
-    """What is asked for.
+    """What is asked for: an empty list of metrics or tables means all, and without ``data`` its folder is looked for.
 
-    Attributes
-    ----------
-    data
-        The folder of the judgements; None to look for it.
-    work
-        The folder in which scores are kept.
-    output
-        The Markdown file.
-    metrics
-        Which metrics; all where empty.
-    without
-        Metrics to leave out.
-    only
-        Which tables; all where empty.
-    fresh
-        Whether to make every score again.
+    Scores are kept in ``work``; ``fresh`` makes every score again.
     """
 
     data: str | None

@@ -10,10 +10,9 @@ import numpy as np
 
 from celadon.core import CeladonError, Components, Direction, FloatArray, Metric, Need, SetRelativeMetric, UsageError
 from celadon.metrics.registry import load, load_all, names
-from celadon.reproduce.fingerprint import fingerprint
 from celadon.reproduce.published import OVER_CHARACTERS
 from celadon.reproduce.sets import RatedSet, digest
-from celadon.reproduce.store import ScoreStore
+from celadon.reproduce.store import ScoreStore, fingerprint
 from celadon.scoring.api import score_batch
 from celadon.scoring.batch import Batch
 from celadon.scoring.fitting import Fitting, second_pass, waits

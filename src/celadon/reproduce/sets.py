@@ -34,22 +34,10 @@ class Rating(NamedTuple):
 class SetPlan:
     """Where a data set is found and what of it is used.
 
-    Attributes
-    ----------
-    name, title
-        What it is called in files and in tables.
-    known
-        The reader, of :data:`celadon.io.judgements.DATA_SETS`.
-    ratings
-        What was rated, in the order of the papers' columns.
-    fluency
-        The rating that tables with one rating use: how well the text reads.
-    domains
-        Which part of the data, by the names that its layouts give it; empty for all.
-    source_is_text
-        Whether what the texts were made from is text that a metric can read.
-    agreed
-        The dimension on which all raters must agree for an item to be reliable.
+    ``known`` is its reader, of :data:`celadon.io.judgements.DATA_SETS`; ``ratings`` are in the order of the papers'
+    columns, ``fluency`` is the one that tables with one rating use; ``domains`` are the parts that are used, by the
+    names that layouts give them, or empty for all. On the dimension ``agreed`` all raters must agree for an item to be
+    reliable.
     """
 
     name: str
@@ -95,18 +83,9 @@ PLANS = {
 
 @dataclass(frozen=True)
 class RatedSet:
-    """Texts with their ratings.
+    """Texts, each reference once, with one number per text of each dimension; NaN where there is none.
 
-    Attributes
-    ----------
-    plan
-        Which data set it is.
-    samples
-        The texts, each reference once.
-    ratings
-        One number per text of each dimension; NaN where there is none.
-    reliable
-        Which texts all raters agree on; None where single ratings are not known.
+    ``reliable`` says which texts all raters agree on; None where single ratings are not known.
     """
 
     plan: SetPlan

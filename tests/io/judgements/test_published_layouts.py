@@ -12,7 +12,7 @@ import pytest
 from celadon.cli import main
 from celadon.core import InputError
 from celadon.io.judgements import DATA_SETS, load
-from celadon.io.judgements.mqm import weight
+from celadon.io.judgements.readers import mqm_weight
 from tests.conftest import ROOT
 from tests.io.judgements.test_readers import TestGug, lines, read
 
@@ -126,7 +126,7 @@ class TestMqm:
         if not path.is_file():
             pytest.skip(f"no {path}")
         for row in read("mqm", path):
-            total = sum(weight(span["category"], span["severity"]) for span in row["spans"])
+            total = sum(mqm_weight(span["category"], span["severity"]) for span in row["spans"])
             assert row["scores.mqm_errors"] == pytest.approx(total)
 
 

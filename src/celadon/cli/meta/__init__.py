@@ -1,21 +1,21 @@
-"""``celadon meta``: how far metrics can be trusted; one file per question."""
+"""``celadon meta``: how far metrics can be trusted."""
 
 from __future__ import annotations
 
 import argparse
 
-from celadon.cli.meta import ablate, agreement, compare, correlate, load, references, regress, report, reproduce
+from celadon.cli.meta import agreement, compare, correlate, load, references, regress, report, reproduce
 
-_QUESTIONS = (
-    report,
-    correlate,
-    compare,
-    agreement,
-    regress,
-    ablate,
-    references,
-    load,
-    reproduce,
+_PARSERS = (
+    report.add_parser,
+    correlate.add_parser,
+    compare.add_parser,
+    agreement.add_parser,
+    regress.add_parser,
+    compare.add_ablate_parser,
+    references.add_parser,
+    load.add_parser,
+    reproduce.add_parser,
 )
 
 _EPILOG = """\
@@ -35,5 +35,5 @@ def configure(command: argparse.ArgumentParser) -> None:
     command.epilog = _EPILOG
     command.formatter_class = argparse.RawDescriptionHelpFormatter
     questions = command.add_subparsers(title="questions", metavar="QUESTION", required=True)
-    for question in _QUESTIONS:
-        question.add_parser(questions)
+    for add_parser in _PARSERS:
+        add_parser(questions)

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 from celadon.cli.meta import tables as meta_tables
 
 if TYPE_CHECKING:
-    from celadon.meta.study import ComparisonRow
+    from celadon.meta.study import AblationRow, ComparisonRow
+
 
 _TESTS = ("williams", "fisher", "steiger", "meng", "t", "permutation")
 
@@ -76,20 +77,65 @@ def _print(rows: tuple[ComparisonRow, ...]) -> None:
         one = chosen[0]
         print(printable(f"{human}, {one.kind} {LEVEL_WORDS[one.level]}, {one.test}"))
         header = ["first", "second", "of first", "of second", "statistic", "p", "adjusted p", "rows", "shown"]
-        print(table(header, [_cells(row) for row in chosen], left=2), end="\n\n")
+        cells = [
+            [printable(row.first), printable(row.second)]
+            + [meta_tables.figure(value) for value in (row.first_value, row.second_value, row.statistic)]
+            + [meta_tables.chance(row.pvalue), meta_tables.chance(row.adjusted)]
+            + [f"{row.used:,}", "yes" if row.shown else "no"]
+            for row in chosen
+        ]
+        print(table(header, cells, left=2), end="\n\n")
 
 
-def _cells(row: ComparisonRow) -> list[str]:
-    from celadon.text.layout import printable
+def add_ablate_parser(commands: Any) -> None:
+    """Add this question."""
+    command = commands.add_parser(
+        "ablate",
+        help="the correlation of a metric with each of its parts left out, and of each part alone",
+        description="Leave out parts of a metric, which are in columns METRIC.PART. They are put together as they make "
+        "the metric (a sum, also weighted or kept within 0 and 1, a mean, a product of powers), else by the linear "
+        "combination that fits the ratings best.",
+    )
+    meta_tables.add_table(command)
+    meta_tables.add_metrics(command)
+    meta_tables.add_correlation(command)
+    command.set_defaults(run=run_ablate)
 
-    return [
-        printable(row.first),
-        printable(row.second),
-        meta_tables.figure(row.first_value),
-        meta_tables.figure(row.second_value),
-        meta_tables.figure(row.statistic),
-        meta_tables.chance(row.pvalue),
-        meta_tables.chance(row.adjusted),
-        f"{row.used:,}",
-        "yes" if row.shown else "no",
-    ]
+
+def run_ablate(arguments: argparse.Namespace) -> int:
+    """Ablate and print."""
+    from celadon.core import UsageError
+    from celadon.meta.study.ablations import ablation, ablation_rows, usable_parts
+
+    table = meta_tables.table_of(arguments)
+    kind = arguments.correlation
+    if arguments.metric:
+        rows = tuple(
+            row
+            for metric in table.metrics
+            for human in table.humans
+            for row in ablation(table, metric, human, usable_parts(table, metric), kind)
+        )
+    else:
+        rows = ablation_rows(table, kind)
+    if not rows:
+        raise UsageError(
+            "nothing to leave out: no metric has two parts, in columns METRIC.PART, in at least 3 rated rows"
+        )
+    if arguments.json:
+        meta_tables.print_json({"kind": kind, "ablations": rows})
+    else:
+        _print_ablations(rows, kind)
+    return 0
+
+
+def _print_ablations(rows: tuple[AblationRow, ...], kind: str) -> None:
+    from celadon.text.layout import printable, table
+
+    for key in dict.fromkeys((row.metric, row.human) for row in rows):
+        chosen = [row for row in rows if (row.metric, row.human) == key]
+        print(printable(f"{key[0]} with {key[1]}; the parts are combined by their {chosen[0].combination}"))
+        cells = [
+            [printable(row.without or "nothing"), meta_tables.figure(row.value), f"{row.change:+.3f}"] for row in chosen
+        ]
+        print(table(["left out", kind, "change"], cells), end="\n\n")

@@ -1,4 +1,4 @@
-"""``celadon meta correlate``: how well each metric agrees with people."""
+"""``--best-of``: the best of a family of metrics, as the papers' BLEU-best and ROUGE-best."""
 
 from __future__ import annotations
 
@@ -7,11 +7,62 @@ import math
 from typing import TYPE_CHECKING, Any
 
 from celadon.cli.meta import tables as meta_tables
-from celadon.cli.meta.best_of import add_best_of, best_of, print_best
+from celadon.cli.meta.tables import bounds, chance, figure
 from celadon.cli.progress import CountProgress
 
 if TYPE_CHECKING:
+    from celadon.meta.best_of import BestRow
     from celadon.meta.study import CorrelationRow, Study
+
+
+def add_best_of(command: argparse.ArgumentParser) -> None:
+    """The option."""
+    command.add_argument(
+        "--best-of",
+        action="append",
+        default=[],
+        metavar="NAME=A,B",
+        help="also the best of these metrics, as the papers' ROUGE-best: rouge-best=rouge1,rouge2,rougeL, or "
+        "'bleu-best=bleu*'; may be given again",
+    )
+
+
+def best_of(arguments: argparse.Namespace, study: Study) -> tuple[BestRow, ...]:
+    """The best of each family that is asked for, at the levels of the study."""
+    from celadon.core import UsageError
+    from celadon.meta.best_of import best_rows, members_of
+
+    families: dict[str, tuple[str, ...]] = {}
+    for text in arguments.best_of:
+        name, _, rest = text.partition("=")
+        wanted = meta_tables.named([rest])
+        if not name.strip() or not wanted:
+            raise UsageError(f"--best-of is written NAME=METRIC,METRIC, as rouge-best=rouge1,rougeL; not {text!r}")
+        families[name.strip()] = members_of(wanted, study.table.metrics)
+    levels = tuple(dict.fromkeys(meta_tables.level_of(row.level.replace("_", "-")) for row in study.correlations))
+    return best_rows(study.table, families, arguments.correlation, levels, seed=study.seed)
+
+
+def print_best(rows: tuple[BestRow, ...]) -> None:
+    """A table of them, and what to beware of."""
+    from celadon.meta.best_of import FLATTERS
+    from celadon.meta.study.notes import LEVEL_WORDS
+    from celadon.text.layout import printable, table
+
+    if not rows:
+        return
+    header = ["best of", "rating", "texts", "metric", rows[0].kind, "across halves", "chosen there", "of"]
+    cells = [
+        [
+            *(printable(row.family), printable(row.human), LEVEL_WORDS[row.level], printable(row.reason or row.metric)),
+            *(figure(row.value), figure(row.across)),
+            *(printable(", ".join(dict.fromkeys(row.chosen)) or "-"), str(row.members)),
+        ]
+        for row in rows
+    ]
+    print(table(header, cells), end="\n\n")
+    meta_tables.print_notes([FLATTERS])
+
 
 _ACROSS = 6
 _GROUPS = ("system", "domain", "reliable")
@@ -101,25 +152,16 @@ def _print(study: Study) -> None:
         print(printable(f"{human}, {LEVEL_WORDS[level]}{people}"))
         header = ["metric", rows[0].kind, "95% interval", "p", "error after fit", "rows", "nulls"]
         reasons = any(row.reason for row in rows)
-        cells = [[*_cells(row), *([row.reason] if reasons else [])] for row in rows]
+        cells = [
+            [printable(row.metric), figure(row.value), bounds(row.low, row.high), chance(row.pvalue)]
+            + ["-" if math.isnan(row.error) else f"{row.error:.4g}", f"{row.used:,}", f"{row.nulls:,}"]
+            + ([row.reason] if reasons else [])
+            for row in rows
+        ]
         print(table([*header, *(["why"] if reasons else [])], cells), end="\n\n")
     for human in dict.fromkeys(row.human for row in whole):
         _print_groups([row for row in study.correlations if row.human == human and row.group])
     meta_tables.print_notes(study.notes)
-
-
-def _cells(row: CorrelationRow) -> list[str]:
-    from celadon.text.layout import printable
-
-    return [
-        printable(row.metric),
-        meta_tables.figure(row.value),
-        meta_tables.bounds(row.low, row.high),
-        meta_tables.chance(row.pvalue),
-        "-" if math.isnan(row.error) else f"{row.error:.4g}",
-        f"{row.used:,}",
-        f"{row.nulls:,}",
-    ]
 
 
 def _print_groups(rows: list[CorrelationRow]) -> None:
@@ -134,7 +176,5 @@ def _print_groups(rows: list[CorrelationRow]) -> None:
         some = groups[start : start + _ACROSS]
         print(printable(f"{rows[0].human}, {rows[0].kind}, by group"))
         cells = [["texts", *(f"{texts[group]:,}" for group in some)]]
-        cells += [
-            [printable(metric), *(meta_tables.figure(values[metric, group]) for group in some)] for metric in metrics
-        ]
+        cells += [[printable(metric), *(figure(values[metric, group]) for group in some)] for metric in metrics]
         print(table(["metric", *map(printable, some)], cells), end="\n\n")

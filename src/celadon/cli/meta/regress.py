@@ -102,19 +102,11 @@ def _is_metric(term: str) -> bool:
 
 
 def _as_json(model: Regression, steps: tuple[Step, ...], found: tuple[Outlier, ...]) -> dict[str, Any]:
+    facts = "r2 adjusted_r2 f df_model df_residual p residual_sd rows left_out coefficients".split()
     return {
         "target": model.target,
         "formula": model.formula(),
-        "r2": model.r2,
-        "adjusted_r2": model.adjusted_r2,
-        "f": model.f,
-        "df_model": model.df_model,
-        "df_residual": model.df_residual,
-        "p": model.p,
-        "residual_sd": model.residual_sd,
-        "rows": model.rows,
-        "left_out": model.left_out,
-        "coefficients": model.coefficients,
+        **{name: getattr(model, name) for name in facts},
         "steps": [{**step.comparison._asdict(), "r2": step.model.r2} for step in steps],
         "outliers": found,
     }
@@ -126,14 +118,8 @@ def _print(model: Regression, steps: tuple[Step, ...], found: tuple[Outlier, ...
     chance = meta_tables.chance
     if steps:
         cells = [
-            [
-                printable(", ".join(step.comparison.added)),
-                f"{step.model.r2:.4f}",
-                f"{step.comparison.delta_r2:+.4f}",
-                f"{step.comparison.f:.3f}",
-                chance(step.comparison.p),
-            ]
-            for step in steps
+            [printable(", ".join(step.added)), f"{r2:.4f}", f"{step.delta_r2:+.4f}", f"{step.f:.3f}", chance(step.p)]
+            for step, r2 in ((step.comparison, step.model.r2) for step in steps)
         ]
         print(table(["added", "R2", "gain", "F", "p"], cells), end="\n\n")
     print(printable(f"{model.target} = {model.formula()}"))
@@ -143,12 +129,8 @@ def _print(model: Regression, steps: tuple[Step, ...], found: tuple[Outlier, ...
     )
     cells = [
         [
-            printable(term.name),
-            f"{term.value:.5g}",
-            f"{term.error:.4g}",
-            f"{term.t:.3f}",
-            chance(term.p),
-            f"{term.low:.4g} .. {term.high:.4g}",
+            *(printable(term.name), f"{term.value:.5g}", f"{term.error:.4g}", f"{term.t:.3f}"),
+            *(chance(term.p), f"{term.low:.4g} .. {term.high:.4g}"),
         ]
         for term in model.coefficients
     ]

@@ -10,10 +10,11 @@ from typing import TYPE_CHECKING, Any
 
 from celadon.cli.meta import references
 from celadon.cli.meta import tables as meta_tables
-from celadon.cli.meta.best_of import add_best_of, best_of, print_best
+from celadon.cli.meta.correlate import add_best_of, best_of, print_best
+from celadon.cli.meta.tables import bounds, chance, figure
 
 if TYPE_CHECKING:
-    from celadon.meta.study import AgreementRow, CorrelationRow, Study
+    from celadon.meta.study import Study
 
 _EPILOG = """\
 examples:
@@ -122,6 +123,7 @@ def _as_json(study: Study) -> dict[str, Any]:
     from celadon.report.meta_ladder import ladder
 
     table = study.table
+    same = ("correlations", "comparisons", "accuracies", "agreements", "disagreements", "levels", "ablations")
     return {
         "rows": table.rows,
         "metrics": table.metrics,
@@ -129,13 +131,7 @@ def _as_json(study: Study) -> dict[str, Any]:
         "lower_is_better": sorted(table.lower_is_better & {*table.metrics, *table.humans}),
         "seed": study.seed,
         "resamples": study.resamples,
-        "correlations": study.correlations,
-        "comparisons": study.comparisons,
-        "accuracies": study.accuracies,
-        "agreements": study.agreements,
-        "disagreements": study.disagreements,
-        "levels": study.levels,
-        "ablations": study.ablations,
+        **{name: getattr(study, name) for name in same},
         "aspects": ladder(study),
         "references": study.references,
         "between_metrics": [
@@ -159,36 +155,23 @@ def _print(study: Study) -> None:
         ceiling = ceilings.get(human, float("nan")) if level == "instance" else float("nan")
         print(printable(f"{human}, {LEVEL_WORDS.get(level, level)}"))
         header = ["metric", rows[0].kind, "95% interval", "ceiling", "p", "rows", "nulls", ""]
-        print(table(header, [_cells(row, ceiling) for row in rows]), end="\n\n")
+        cells = [
+            [
+                *(printable(row.metric), figure(row.value), bounds(row.low, row.high), figure(ceiling)),
+                *(chance(row.pvalue), f"{row.used:,}", f"{row.nulls:,}", printable(row.reason)),
+            ]
+            for row in rows
+        ]
+        print(table(header, cells), end="\n\n")
     if study.agreements:
         header = ["raters of", "raters", "items", "pairwise", "kappa", "alpha", "icc", "ceiling", ""]
-        print(table(header, [_raters(row) for row in study.agreements]), end="\n\n")
+        cells = [
+            [
+                *(printable(row.human), "-" if row.raters != row.raters else f"{row.raters:g}", f"{row.items:,}"),
+                *map(figure, (row.pairwise_mean, row.kappa, row.alpha_interval, row.icc_mean, row.ceiling)),
+                printable(row.reason),
+            ]
+            for row in study.agreements
+        ]
+        print(table(header, cells), end="\n\n")
     meta_tables.print_notes(study.notes)
-
-
-def _cells(row: CorrelationRow, ceiling: float) -> list[str]:
-    from celadon.text.layout import printable
-
-    return [
-        printable(row.metric),
-        meta_tables.figure(row.value),
-        meta_tables.bounds(row.low, row.high),
-        meta_tables.figure(ceiling),
-        meta_tables.chance(row.pvalue),
-        f"{row.used:,}",
-        f"{row.nulls:,}",
-        printable(row.reason),
-    ]
-
-
-def _raters(row: AgreementRow) -> list[str]:
-    from celadon.text.layout import printable
-
-    values = (row.pairwise_mean, row.kappa, row.alpha_interval, row.icc_mean, row.ceiling)
-    return [
-        printable(row.human),
-        "-" if row.raters != row.raters else f"{row.raters:g}",
-        f"{row.items:,}",
-        *map(meta_tables.figure, values),
-        printable(row.reason),
-    ]

@@ -12,49 +12,18 @@ from difflib import get_close_matches
 from typing import Any
 
 from celadon.core import InputError, UsageError
-from celadon.io.judgements import (
-    blimp,
-    chaganty2018,
-    cola,
-    gug,
-    lau2020,
-    mqm,
-    novikova2017,
-    sulem2018,
-    summeval,
-    toutanova2016,
-    usr2020,
-    webnlg2020,
-)
-from celadon.io.judgements.common import is_common, read_common
-from celadon.io.judgements.files import data_files
-from celadon.io.judgements.rows import Row
+from celadon.io.judgements import readers
+from celadon.io.judgements.files import Row, data_files, is_common, read_common
 
 __all__ = ["DATA_SETS", "DataSet", "Row", "load"]
 
 
 @dataclass(frozen=True)
 class DataSet:
-    """A known data set.
+    """A known data set: what it is called, what was rated, and its terms and address as the publisher gives them.
 
-    Attributes
-    ----------
-    name
-        What it is asked for by.
-    title
-        One line for people.
-    dimensions
-        What was rated.
-    lower_is_better
-        Those of the dimensions whose lower values are the better ones.
-    pattern
-        Which files of a folder are its own: patterns, the first that matches counts.
-    read
-        From one file to rows.
-    license
-        Under what terms it is published, as its publisher says.
-    address
-        Where the files come from.
+    ``pattern`` says which files of a folder are its own: patterns, of which the first that matches counts. ``read``
+    goes from one file to rows. ``lower_is_better`` are the dimensions whose lower values are the better ones.
     """
 
     name: str
@@ -67,10 +36,6 @@ class DataSet:
     lower_is_better: frozenset[str] = frozenset()
 
 
-def _known(name: str, title: str, module: Any, terms: str, address: str, *lower: str) -> DataSet:
-    return DataSet(name, title, module.DIMENSIONS, module.PATTERN, module.read, terms, address, frozenset(lower))
-
-
 _GITHUB = "https://github.com/"
 _NOT_STATED = "not stated"
 
@@ -78,91 +43,115 @@ _NOT_STATED = "not stated"
 DATA_SETS = {
     known.name: known
     for known in (
-        _known(
+        DataSet(
             "novikova2017",
             "dialogue outputs, medians 1 to 6 (Novikova et al. 2017)",
-            novikova2017,
+            readers.NOVIKOVA,
+            "emnlp_data_individual_hum_scores.csv* emnlp_data_medians.csv* novikova2017_*.jsonl*",
+            readers.read_novikova2017,
             "MIT",
             f"{_GITHUB}jeknov/EMNLP_17_submission",
         ),
-        _known(
+        DataSet(
             "chaganty2018",
             "CNN/Daily Mail summaries, -1 to 1 (Chaganty et al. 2018)",
-            chaganty2018,
+            readers.CHAGANTY,
+            "chaganty2018*.jsonl* samples.jsonl* lqual.jsonl*",
+            readers.read_chaganty2018,
             _NOT_STATED,
             f"{_GITHUB}yg211/summary-reward-no-reference",
-            "hter",
+            frozenset({"hter"}),
         ),
-        _known(
+        DataSet(
             "summeval",
             "CNN/Daily Mail summaries, 1 to 5 (Fabbri et al. 2021)",
-            summeval,
+            readers.SUMMEVAL,
+            "model_annotations.aligned.paired.jsonl* model_annotations.aligned.jsonl*",
+            readers.read_summeval,
             "MIT",
             f"{_GITHUB}Yale-LILY/SummEval",
         ),
-        _known(
+        DataSet(
             "webnlg2020",
             "texts from triples (WebNLG+ 2020); judgements without the texts",
-            webnlg2020,
+            readers.WEBNLG,
+            "*_humeval_data_all_teams.json* */primary.json*",
+            readers.read_webnlg2020,
             _NOT_STATED,
             f"{_GITHUB}WebNLG/challenge-2020",
         ),
-        _known(
+        DataSet(
             "gug",
             "learners' sentences, grammaticality 1 to 4 (Heilman et al. 2014)",
-            gug,
+            readers.GRAMMATICALITY,
+            "gug_annotations.tsv* gug_annotations.csv* gug*.jsonl*",
+            readers.read_gug,
             "CC BY-NC-SA 4.0",
             f"{_GITHUB}EducationalTestingService/gug-data",
         ),
-        _known(
+        DataSet(
             "cola",
             "linguists' sentences, acceptable or not (Warstadt et al. 2019)",
-            cola,
+            readers.ACCEPTABILITY,
+            "*_domain_*.tsv*",
+            readers.read_cola,
             "not stated (published examples)",
             "https://nyu-mll.github.io/CoLA",
         ),
-        _known(
+        DataSet(
             "blimp",
             "minimal pairs, acceptable or not (Warstadt et al. 2020)",
-            blimp,
+            readers.ACCEPTABILITY,
+            "*.jsonl* data/*.jsonl*",
+            readers.read_blimp,
             "CC BY",
             f"{_GITHUB}alexwarstadt/blimp",
         ),
-        _known(
+        DataSet(
             "sulem2018",
             "simplifications, 1 to 5 (Sulem et al. 2018)",
-            sulem2018,
+            readers.SULEM,
+            "sulem2018*.jsonl* structural_simplicity.csv* data/structural_simplicity.csv*",
+            readers.read_sulem2018,
             "CC BY-NC-SA 4.0",
             f"{_GITHUB}feralvam/metaeval-simplification",
         ),
-        _known(
+        DataSet(
             "toutanova2016",
             "compressions, 1 to 3 (Toutanova et al. 2016)",
-            toutanova2016,
+            readers.TOUTANOVA,
+            "test_output.*.tsv* RawData/test_output.*.tsv*",
+            readers.read_toutanova2016,
             "Microsoft Research Data License Agreement",
             "https://www.microsoft.com/research (MSR Abstractive Text Compression Dataset)",
         ),
-        _known(
+        DataSet(
             "lau2020",
             "sentences in context, acceptability 1 to 4 (Lau et al. 2020)",
-            lau2020,
+            readers.LAU,
+            "lau2020*.jsonl* context-none-ratings.csv* human-ratings/context-none-ratings.csv*",
+            readers.read_lau2020,
             "Apache-2.0",
             f"{_GITHUB}jhlau/acceptability-prediction-in-context",
         ),
-        _known(
+        DataSet(
             "usr2020",
             "answers in dialogues, up to 5 (Mehri and Eskenazi 2020)",
-            usr2020,
+            readers.USR,
+            "usr_*.jsonl* topical_chat.json* persona_chat.json* data/*_chat.json*",
+            readers.read_usr2020,
             "MIT",
             f"{_GITHUB}tanyuqian/ctc-gen-eval",
         ),
-        _known(
+        DataSet(
             "mqm",
             "translations, weighted errors (Freitag et al. 2021)",
-            mqm,
+            readers.MQM,
+            "mqm*.jsonl* mqm*.tsv* ted/zhen/mqm_ted_zhen.tsv*",
+            readers.read_mqm,
             "Apache-2.0",
             f"{_GITHUB}google/wmt-mqm-human-evaluation",
-            *mqm.DIMENSIONS,
+            frozenset(readers.MQM),
         ),
     )
 }
@@ -171,27 +160,9 @@ DATA_SETS = {
 def load(name: str, path: str, **options: Any) -> Iterator[Row]:
     """Read a data set.
 
-    Parameters
-    ----------
-    name
-        One of :data:`DATA_SETS`.
-    path
-        A file, a pattern, or a folder, in which the data set's own files are found; compressed or not. What
-        ``celadon meta load`` wrote is read again.
-    **options
-        Of the data set: ``with_references`` of chaganty2018. What was written before is read as it is.
-
-    Returns
-    -------
-    Iterator
-        Rows in the common form, file after file.
-
-    Raises
-    ------
-    UsageError
-        There is no such data set.
-    InputError
-        A file cannot be read or is not of this data set; the message begins with ``file:line``.
+    ``path`` is a file, a pattern, or a folder, in which the data set's own files are found; compressed or not. What
+    ``celadon meta load`` wrote is read again, as it is. ``options`` are of the data set: ``with_references`` of
+    chaganty2018. A file that cannot be read or is not of this data set raises InputError with ``file:line``.
     """
     if name not in DATA_SETS:
         close = get_close_matches(name, DATA_SETS, n=1, cutoff=0.4)
