@@ -20,7 +20,7 @@ from pathlib import Path
 import numpy as np
 
 from celadon.core import Tree
-from celadon.models.language.loading import language_model
+from celadon.models.language.language_model import language_model
 from celadon.realize.fergus import Realizer
 from celadon.realize.lp_chooser import Beam, Sentence, rescore
 from celadon.realize.model_files import open_realizer

@@ -21,7 +21,7 @@ import numpy as np
 from scipy.stats import spearmanr
 
 from celadon.io.judgements.readers import read_chaganty2018
-from celadon.models.language.loading import open_language_model
+from celadon.models.language.language_model import open_language_model
 from celadon.models.language.onnx_lm import OnnxLanguageModel
 from celadon.models.language.smollm2 import convert
 from celadon.models.store import folder_of, load_catalog

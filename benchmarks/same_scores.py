@@ -11,8 +11,7 @@ from collections.abc import Sequence
 import numpy as np
 from likelihood import sentences_of
 
-from celadon.models.language.language_model import LanguageModel, TokenScores
-from celadon.models.language.loading import open_language_model
+from celadon.models.language.language_model import LanguageModel, TokenScores, open_language_model
 
 BATCH = 64
 

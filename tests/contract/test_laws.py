@@ -135,7 +135,7 @@ def _models(request: pytest.FixtureRequest, name: str) -> None:
     if name.partition(".")[0] in NEED_BUILTIN and not builtin_is_there():
         missing_part("the builtin language model", "train it, or check out its weights")
     if name == "pll":
-        from celadon.models.language.loading import share_language_model
+        from celadon.models.language.language_model import share_language_model
 
         share_language_model(MASKED, request.getfixturevalue("masked_model"))
     if name in NEED_PARSERS:

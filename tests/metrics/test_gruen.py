@@ -15,7 +15,7 @@ from celadon.metrics.gruen.gruen import Gruen
 from celadon.metrics.gruen.models import OTHER_SCALE, TIERS, WEIGHTS, Tier
 from celadon.metrics.gruen.redundancy import GruenRedundancy
 from celadon.models.encoders.encoder import open_sentence_encoder
-from celadon.models.language.loading import open_language_model
+from celadon.models.language.language_model import open_language_model
 from celadon.scoring.batch import Batch
 from celadon.scoring.batch.order import REACH, TEMPERATURE
 from tests.conftest import missing_part

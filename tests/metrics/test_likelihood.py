@@ -12,7 +12,7 @@ import pytest
 
 from celadon.core import InputError, Sample, UsageError
 from celadon.metrics.registry import load
-from celadon.models.language import loading
+from celadon.models.language import language_model as language
 from celadon.models.language.language_model import LanguageModel, TokenScores
 from celadon.scoring.batch import Batch
 from tests.tiny_models import Bigrams, make_bigrams
@@ -193,11 +193,11 @@ class Counting:
 
 @pytest.fixture
 def counting(one_model: Bigrams) -> Iterator[Counting]:
-    loading.forget()
-    model = Counting(loading.open_language_model(str(one_model.folder)))
-    loading.share_language_model(str(one_model.folder), model)
+    language.forget()
+    model = Counting(language.open_language_model(str(one_model.folder)))
+    language.share_language_model(str(one_model.folder), model)
     yield model
-    loading.forget()
+    language.forget()
 
 
 def test_each_sentence_is_read_once_for_all_metrics(one_model: Bigrams, counting: Counting) -> None:
@@ -219,7 +219,7 @@ def test_why_costs_no_second_reading_but_a_score_is_always_read(one_model: Bigra
 
 
 def test_the_signature_says_how(bigrams: Bigrams) -> None:
-    model = loading.language_model(str(bigrams.folder))
+    model = language.language_model(str(bigrams.folder))
     signature = load(f"slor[model={bigrams.folder}]").signature
     assert f"|{model.name}@{model.digest[:8]}|" in signature
     assert f"|end:{'counted' if bigrams.counts_end else 'left-out'}|" in signature

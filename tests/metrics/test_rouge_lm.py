@@ -15,7 +15,7 @@ import celadon
 from celadon import Sample
 from celadon.core import UsageError
 from celadon.metrics.registry import load
-from celadon.models.language import loading
+from celadon.models.language import language_model as language
 from tests.tiny_models import WORDS, Bigrams, make_bigrams
 
 PLAIN = [word for word in WORDS if not word.startswith("##") and word != "un"]
@@ -25,9 +25,9 @@ PLAIN = [word for word in WORDS if not word.startswith("##") and word != "un"]
 def bigrams(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Bigrams]:
     """A model whose every number is known in the place of the one that the package ships."""
     made = make_bigrams(tmp_path / "bigrams")
-    monkeypatch.setitem(loading._loaded, "builtin", loading.open_language_model(str(made.folder)))
+    monkeypatch.setitem(language._loaded, "builtin", language.open_language_model(str(made.folder)))
     yield made
-    loading.recent_scores.clear()
+    language.recent_scores.clear()
 
 
 def sentences(count: int) -> list[list[str]]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from celadon.core import UsageError
-from celadon.models.networks.device import VARIABLE, device_facts, device_name, moved
+from celadon.models.networks.transformers_network import VARIABLE, device_facts, device_name, moved
 from tests.conftest import missing_part
 
 try:

@@ -14,8 +14,7 @@ from hypothesis import strategies as st
 
 from celadon.core import CeladonError, InputError, MissingPartError, UsageError
 from celadon.models.encoders import encoder as encoders
-from celadon.models.encoders.encoder import Encoded, SentenceEncoder, order_logits, sentence_encoder
-from celadon.models.encoders.onnx_encoder import OnnxEncoder
+from celadon.models.encoders.encoder import Encoded, OnnxEncoder, SentenceEncoder, order_logits, sentence_encoder
 from celadon.models.networks.windows import plan_windows
 from tests.conftest import missing_part
 from tests.tiny_encoder import CLS, SEP, VOCABULARY, make_encoder, tiny_network

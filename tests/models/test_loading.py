@@ -8,8 +8,13 @@ import numpy as np
 import pytest
 
 from celadon.core import InputError, UsageError
-from celadon.models.language.language_model import TokenScores
-from celadon.models.language.loading import RecentScores, language_model, morcela_weights, open_language_model
+from celadon.models.language.language_model import (
+    RecentScores,
+    TokenScores,
+    language_model,
+    morcela_weights,
+    open_language_model,
+)
 from tests.tiny_models import make_bigrams
 
 

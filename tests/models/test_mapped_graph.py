@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from celadon.core import InputError
-from celadon.models.networks.mapped_graph import graph_without_tables
+from celadon.models.networks.onnx_graph import graph_without_tables
 from celadon.models.store import folder_of
 from celadon.models.store.model_files import load_session
 from tests.conftest import missing_part

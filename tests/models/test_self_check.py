@@ -14,8 +14,8 @@ import pytest
 
 import celadon
 from celadon.core import CeladonError, InputError
-from celadon.models.encoders.onnx_encoder import OnnxEncoder
-from celadon.models.encoders.onnx_tokens import OnnxTokenEncoder
+from celadon.models.encoders.encoder import OnnxEncoder
+from celadon.models.encoders.token_encoder import OnnxTokenEncoder
 from celadon.models.language.onnx_lm import OnnxLanguageModel
 from celadon.models.networks.self_check import CHECK_FILE, signed_name
 

@@ -13,11 +13,16 @@ import pytest
 from celadon.core import InputError, UsageError
 from celadon.models.language.onnx_lm import OnnxLanguageModel
 from celadon.models.language.smollm2 import convert
-from celadon.models.language.smollm2.filling import shape_of
+from celadon.models.language.smollm2.conversion import build_tokenizer, shape_of
 from celadon.models.language.smollm2.gguf import read_gguf
-from celadon.models.language.smollm2.layout import SMOLLM2, Precision
-from celadon.models.language.smollm2.smoothing import no_smoothing, pack_smoothing, smoothing_size, unpack_smoothing
-from celadon.models.language.smollm2.vocabulary import build_tokenizer
+from celadon.models.language.smollm2.layout import (
+    SMOLLM2,
+    Precision,
+    no_smoothing,
+    pack_smoothing,
+    smoothing_size,
+    unpack_smoothing,
+)
 from celadon.models.networks.quantization import quantise_rows
 from celadon.train.language_models.smollm2 import activation_sizes, build_graph, find_smoothing
 from tests.models import tiny_llama

@@ -11,10 +11,9 @@ from hypothesis import strategies as st
 from tokenizers import Tokenizer
 
 from celadon.core import InputError, UsageError
-from celadon.models.encoders.packed_layers import PackedLayers, Padded
-from celadon.models.encoders.token_encoder import forget_token_encoders, token_encoder
-from celadon.models.encoders.word_pieces import WordPieces, cuts_at_spaces
-from celadon.models.networks.onnx_outputs import with_outputs
+from celadon.models.encoders.token_encoder import WordPieces, cuts_at_spaces, forget_token_encoders, token_encoder
+from celadon.models.encoders.transformers_tokens import PackedLayers, Padded
+from celadon.models.networks.onnx_graph import with_outputs
 from celadon.models.store.model_files import load_tokenizer
 from tests.models.tiny_checkpoints import CORPUS, make_checkpoints, torch, transformers
 from tests.tiny_encoder import CLS, SEP, make_encoder, tiny_network
@@ -124,7 +123,7 @@ class TestWords:
             assert tokens.tolist() == [number for ids in whole for number in ids]
 
     def test_words_are_forgotten_in_time(self, tokenizer: Tokenizer, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr("celadon.models.encoders.word_pieces._MOST_CHARACTERS", 5)
+        monkeypatch.setattr("celadon.models.encoders.token_encoder._MOST_CHARACTERS", 5)
         pieces = WordPieces(tokenizer)
         assert [pieces.of([text])[0].tolist() for text in ("the cat", "a cat", "the cat")] == [
             tokenizer.encode(text, add_special_tokens=False).ids for text in ("the cat", "a cat", "the cat")

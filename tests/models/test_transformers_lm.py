@@ -10,8 +10,7 @@ import numpy as np
 import pytest
 
 from celadon.models.language.language_model import TokenScores
-from celadon.models.language.masked_lm import surroundings
-from celadon.models.language.transformers_lm import TransformersLanguageModel
+from celadon.models.language.transformers_lm import TransformersLanguageModel, surroundings
 from tests.models.tiny_checkpoints import CORPUS, make_checkpoints, network, torch
 
 TEXTS = [

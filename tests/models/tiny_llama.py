@@ -8,8 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from celadon.models.language.smollm2.layout import LlamaShape, Precision
-from celadon.models.language.smollm2.smoothing import Smoothing
+from celadon.models.language.smollm2.layout import LlamaShape, Precision, Smoothing
 
 SHAPE = LlamaShape(
     vocabulary=512,

@@ -12,8 +12,8 @@ import pytest
 from celadon.core import UsageError
 from celadon.parsing import Failure, Reason
 from celadon.parsing.brackets import Tree, parse_trees
+from celadon.parsing.chart import FRAGMENT_PENALTY
 from celadon.parsing.chart_parser import MAX_WORDS, ChartParse, ChartParser
-from celadon.parsing.chart_trees import FRAGMENT_PENALTY
 from tests.parsing.small_grammars import ROOT, WORDS, as_nltk, need_compiler, ours, random_rules
 
 SEEDS = range(12)

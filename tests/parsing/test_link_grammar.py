@@ -21,7 +21,7 @@ from hypothesis import strategies as st
 from celadon.core import MissingPartError
 from celadon.parsing import Failure, LinkParse, Parser, Reason, link_grammar
 from celadon.parsing.link_grammar import LINKAGE_LIMIT, LinkGrammar
-from celadon.parsing.worker_processes import Limits, Program, Workers
+from celadon.parsing.worker_parser import Limits, Program, Workers
 from tests import processes
 from tests.conftest import missing_part
 

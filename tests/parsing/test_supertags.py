@@ -13,8 +13,7 @@ from hypothesis import strategies as st
 
 from celadon.core import InputError
 from celadon.parsing.brackets import Tree, parse_trees, plain, read_treebank
-from celadon.parsing.head_rules import head_child
-from celadon.parsing.supertags import Derivation, Host, Level, Supertag, compose, derive, parse_supertag
+from celadon.parsing.supertags import Derivation, Host, Level, Supertag, compose, derive, head_child, parse_supertag
 from tests.conftest import DATA
 
 # arguments and modifiers on both sides, some between a head and its argument, coordination, a trace, marks

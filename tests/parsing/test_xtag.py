@@ -12,11 +12,24 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from celadon.core import InputError
-from celadon.parsing import xtag_files
-from celadon.parsing.xtag import AnchoredTree, Place, Xtag, anchored, open_xtag
-from celadon.parsing.xtag_files import XtagFile, read_xtag_files
-from celadon.parsing.xtag_lexicon import Anchor, Entry, Reading, read_lexicon, read_morphology
-from celadon.parsing.xtag_trees import XtagNode, XtagTree, read_trees
+from celadon.parsing import xtag
+from celadon.parsing.xtag import (
+    Anchor,
+    AnchoredTree,
+    Entry,
+    Place,
+    Reading,
+    Xtag,
+    XtagFile,
+    XtagNode,
+    XtagTree,
+    anchored,
+    open_xtag,
+    read_lexicon,
+    read_morphology,
+    read_trees,
+    read_xtag_files,
+)
 from tests.conftest import DATA
 from tests.parsing.small_xtag import (
     FILES,
@@ -185,7 +198,7 @@ def test_what_is_no_release_is_refused(tmp_path: Path, monkeypatch: pytest.Monke
         (tmp_path / "empty").mkdir(exist_ok=True)
         with pytest.raises(InputError, match=name):
             open_xtag(str(tmp_path / name))
-    monkeypatch.setattr(xtag_files, "MOST_BYTES", 1000)
+    monkeypatch.setattr(xtag, "MOST_BYTES", 1000)
     for path in (str(packed), write_folder(tmp_path / "folder")):
         with pytest.raises(InputError, match="has over"):
             open_xtag(path)

@@ -175,7 +175,7 @@ def test_another_option_or_version_is_not_served(cache: ScoreCache, monkeypatch:
 def test_another_model_in_the_same_place_is_not_served(
     cache: ScoreCache, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from celadon.models.language import loading
+    from celadon.models.language import language_model as language
     from tests.tiny_models import make_bigrams
 
     def asked() -> Metric:
@@ -186,7 +186,7 @@ def test_another_model_in_the_same_place_is_not_served(
     assert hits(cache, asked()) == 4
     made = scores_through(cache, Batch(SAMPLES), [asked()])[asked().spec]
     make_bigrams(tmp_path / "model", seed=2)
-    monkeypatch.setattr(loading, "_loaded", {})  # as in another process
+    monkeypatch.setattr(language, "_loaded", {})  # as in another process
     assert hits(cache, asked()) == 0
     assert not same_bits(made, scores_through(cache, Batch(SAMPLES), [asked()])[asked().spec])
 

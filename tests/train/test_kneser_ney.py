@@ -16,8 +16,7 @@ from hypothesis import strategies as st
 
 from celadon.cli.train import language_models as command
 from celadon.core import InputError, OutputError, UsageError
-from celadon.models.language.ngram_lm import open_ngram
-from celadon.models.language.ngram_tables import NgramTables
+from celadon.models.language.ngram_lm import NgramTables, open_ngram
 from celadon.train.corpus import Corpus
 from celadon.train.language_models.kneser_ney import FALLBACK, discounts, held_out_perplexity, train_ngrams
 from celadon.train.language_models.ngrams import TrainedNgrams, write_arpa

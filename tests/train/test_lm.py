@@ -147,7 +147,7 @@ def test_killed_and_started_again_it_comes_to_the_same(corpus_file: Path, tmp_pa
 def test_the_folder_can_be_used_as_a_model(
     corpus_file: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    from celadon.models.language.loading import open_language_model
+    from celadon.models.language.language_model import open_language_model
 
     assert main([*_command(corpus_file, tmp_path / "lm"), "--about", "made-up sentences, free"]) == 0
     assert "held-out perplexity" in capsys.readouterr().out

@@ -103,13 +103,13 @@ class Likelihood(Metric):
         return explain(self, batch, read, values)
 
     def models(self) -> tuple[str, ...]:
-        from celadon.models.language.loading import language_model
+        from celadon.models.language.language_model import language_model
         from celadon.models.networks.self_check import signed_name
 
         return (signed_name(language_model(self.model)),)
 
     def details(self) -> Mapping[str, str]:
-        from celadon.models.language.loading import language_model
+        from celadon.models.language.language_model import language_model
         from celadon.text.sentences import splitter_version
 
         facts = dict(language_model(self.model).facts)

@@ -55,27 +55,15 @@ class Parser(Protocol[Result_co]):
 
 @dataclass(frozen=True)
 class LinkParse:
-    """What Link Grammar makes of a sentence.
+    """What Link Grammar makes of a sentence of ``length`` words, punctuation among them.
 
-    Attributes
-    ----------
-    length
-        How many words the parser counts, punctuation among them.
-    null_count
-        How many of them had to be left out before the rest could be linked. Where nothing can be linked, the parser
-        counts one more than there are.
-    found
-        How many linkages there are with so many words left out; at most 2147483647, where the parser stops counting.
-    examined
-        How many of them were looked at: all, or a sample of them where there are more than the limit.
-    valid
-        How many of those examined break no rule.
-    unused_cost, disjunct_cost, length_cost
-        The cost of the best linkage: words left out, what its words' uses cost, and how far its links reach.
-    words
-        The characters of each word in the sentence, begin and end. Neighbours left out may stand here as one word.
-    unused
-        Which of ``words`` the best linkage left out.
+    ``null_count`` words had to be left out before the rest could be linked; where nothing can be linked, the parser
+    counts one more than there are. With so many left out there are ``found`` linkages (at most 2147483647, where the
+    parser stops counting), of which ``examined`` were looked at and ``valid`` break no rule.
+
+    The costs of the best linkage are of words left out, of its words' uses, and of how far its links reach. ``words``
+    are the characters of each word, begin and end (neighbors left out may stand here as one word), and ``unused`` those
+    of them that the best linkage left out.
     """
 
     length: int

@@ -57,19 +57,9 @@ class Tree(NamedTuple):
 
 
 def parse_trees(text: str, where: str = "tree") -> Iterator[Tree]:
-    """Yield the trees of a text in brackets.
+    """Yield the trees of a text in brackets; ``where`` is the text's name, for messages.
 
-    Parameters
-    ----------
-    text
-        Trees one after another; the empty bracket that the Penn Treebank puts around a tree is taken off.
-    where
-        The text's name, for messages.
-
-    Raises
-    ------
-    InputError
-        The brackets do not match, or something stands between them that is no tree.
+    The empty bracket that the Penn Treebank puts around a tree is taken off.
     """
     open_nodes: list[tuple[str, list[Tree], list[str]]] = []
     last = ""
@@ -117,16 +107,9 @@ class TreebankFile(NamedTuple):
 def read_treebank(path: Path | str) -> list[TreebankFile]:
     """Read bracketed trees as they stand, with traces and function tags.
 
-    Parameters
-    ----------
-    path
-        A file of trees, plain or compressed with xz or gzip; or a folder or a zip archive, of which all files are read
-        whose names end in ``.mrg``, in the order of their names. A root that only stands around a tree is taken off.
-
-    Raises
-    ------
-    InputError
-        There is no such thing, it holds no trees, or the trees are damaged.
+    ``path`` is a file of trees, plain or compressed with xz or gzip; or a folder or a zip archive, of which all files
+    are read whose names end in ``.mrg``, in the order of their names. A root that only stands around a tree is taken
+    off.
     """
     place = Path(path)
     found = [TreebankFile(name, tuple(map(_without_root, parse_trees(text, name)))) for name, text in _texts(place)]
@@ -179,19 +162,9 @@ def base_label(label: str) -> str:
 
 
 def plain(tree: Tree, keep: frozenset[str] = frozenset()) -> Tree | None:
-    """A tree without traces, nodes left empty by them, function tags, and nodes that repeat their only child.
+    """Return a tree without traces, nodes left empty by them, function tags, and nodes that repeat their only child.
 
-    Parameters
-    ----------
-    tree
-        A tree as it was read.
-    keep
-        Function tags that stay, such as ``TMP``.
-
-    Returns
-    -------
-    Tree or None
-        None where nothing is left.
+    The function tags ``keep``, such as ``TMP``, stay. None where nothing is left.
     """
     if tree.is_tag:
         return None if tree.label == TRACE else tree

@@ -1,7 +1,7 @@
 """The chart parser: the most probable tree of a sentence, and the logarithm of its probability.
 
 A sentence for which the grammar has no tree gets the cover by fragments that is best, each fragment at the price of
-:data:`celadon.parsing.chart_trees.FRAGMENT_PENALTY`, as if a rule put any constituent below the root.
+:data:`celadon.parsing.chart.FRAGMENT_PENALTY`, as if a rule put any constituent below the root.
 """
 
 from __future__ import annotations
@@ -43,22 +43,11 @@ MAX_WORDS = 250
 class ChartParse:
     """What the chart parser makes of a sentence.
 
-    Attributes
-    ----------
-    logprob
-        The natural logarithm of the probability of the best tree with its words; with the penalty, where there are
-        only fragments.
-    fragments
-        Into how many fragments the sentence falls; 1 where one tree covers it.
-    tree
-        The best tree in brackets; fragments stand side by side below its root.
-    words
-        The characters of each word in the sentence, begin and end.
-    exact
-        Whether nothing was pruned, so that there is surely no better tree.
-    chain
-        The natural logarithm of the probability of the words under the chain of the grammar's tags
-        (:mod:`celadon.parsing.tag_chain`).
+    ``logprob`` is the natural logarithm of the probability of the best tree with its words; with the penalty, where the
+    sentence falls into several ``fragments``, which stand side by side below the root of ``tree``. ``words`` are the
+    characters of each word, begin and end. Where it is ``exact``, nothing was pruned, so that there is surely no better
+    tree. ``chain`` is the log-probability of the words under the chain of the grammar's tags
+    (:mod:`celadon.parsing.tag_chain`).
     """
 
     logprob: float
@@ -77,22 +66,11 @@ class ChartParse:
 class ChartParser:
     """A chart parser with its grammar; :func:`chart_parser` opens one.
 
-    Parameters
-    ----------
-    grammar
-        The grammar.
-    name
-        The name it is asked for by.
-    digest
-        The sha256 of the grammar.
-    margin
-        How far, in natural logarithms, the best coarse tree with a constituent may be below the best of all, lest it
-        be pruned; None prunes nothing, so that the tree found is the most probable one. Where pruning leaves no tree,
-        the sentence is parsed again without it. A grammar without coarse rules is never pruned.
-    time_limit
-        Seconds of processor time that a sentence may take.
-    threads
-        How many sentences are parsed at a time; results do not depend on it.
+    ``margin`` is how far, in natural logarithms, the best coarse tree with a constituent may be below the best of all,
+    lest it be pruned; None prunes nothing, so that the tree found is the most probable one. Where pruning leaves no
+    tree, the sentence is parsed again without it. A grammar without coarse rules is never pruned. ``time_limit`` is in
+    seconds of processor time for a sentence. Results do not depend on ``threads``, how many sentences are parsed at a
+    time.
     """
 
     def __init__(
@@ -138,15 +116,7 @@ class ChartParser:
         return self.parse_words([word.form for word in words], [(word.start, word.end) for word in words])
 
     def parse_words(self, words: Sequence[str], spans: Sequence[tuple[int, int]] = ()) -> ChartParse | Failure:
-        """Parse a sentence that is split into words of the Penn Treebank.
-
-        Parameters
-        ----------
-        words
-            The words.
-        spans
-            What the result says of their characters.
-        """
+        """Parse a sentence that is split into words of the Penn Treebank; ``spans`` are their characters."""
         if not words:
             return Failure(Reason.NO_WORDS)
         if len(words) > MAX_WORDS:
@@ -159,8 +129,7 @@ class ChartParser:
             return Failure(Reason.TIME_LIMIT)
 
     def _analysed(self, words: Sequence[str], spans: tuple[tuple[int, int], ...], until: float) -> ChartParse:
-        from celadon.parsing.chart import fill_chart
-        from celadon.parsing.chart_trees import best_fragments, best_tree
+        from celadon.parsing.chart import best_fragments, best_tree, fill_chart
 
         rules, taggings = self.grammar.rules, self.grammar.lexicon.taggings(words)
         mask = self._mask(taggings, until)
@@ -193,20 +162,8 @@ class ChartParser:
 def chart_parser(name: str = BUILTIN, *, margin: float | None = None, threads: int = 1) -> ChartParser:
     """Open a chart parser.
 
-    Parameters
-    ----------
-    name
-        ``builtin``, with the grammar that comes with the package; the folder of another, made by ``celadon train
-        parser``; or a plain-text grammar of the Stanford parser (also .xz, .gz).
-    margin, threads
-        As for :class:`ChartParser`.
-
-    Raises
-    ------
-    MissingExtraError
-        numba is not installed.
-    UsageError, InputError
-        There is no such grammar, or it is damaged.
+    ``name`` is ``builtin``, with the grammar that comes with the package; the folder of another, made by ``celadon
+    train parser``; or a plain-text grammar of the Stanford parser (also .xz, .gz).
     """
     check_compiler()
     if is_path(name) and expanded(name).is_file():
@@ -217,12 +174,6 @@ def chart_parser(name: str = BUILTIN, *, margin: float | None = None, threads: i
 
 
 def check_compiler() -> None:
-    """Refuse to go on without numba, before anything is read.
-
-    Raises
-    ------
-    MissingExtraError
-        numba is not installed.
-    """
+    """Refuse to go on without numba, before anything is read."""
     if find_spec("numba") is None:
         raise MissingExtraError("numba", "parse")

@@ -66,16 +66,11 @@ _CHARACTERS = {0: " "} | dict.fromkeys(range(0xD800, 0xE000), "\ufffd")
 
 @dataclass(frozen=True)
 class DependencyParse:
-    """What the dependency parser makes of a sentence.
+    """What the dependency parser makes of a sentence: the characters of each word, begin and end, and the word it
+    depends on.
 
-    Attributes
-    ----------
-    words
-        The characters of each word in the sentence, begin and end.
-    heads
-        The word that each word depends on; itself for the root of a tree.
-    confidence
-        The mean natural logarithm of the probability of the parser's decisions; 0 would be certainty.
+    A root of a tree depends on itself. ``confidence`` is the mean natural logarithm of the probability of the parser's
+    decisions; 0 would be certainty.
     """
 
     words: tuple[tuple[int, int], ...]
@@ -89,17 +84,7 @@ class DependencyParse:
 
 
 class DependencyParser:
-    """spaCy's parser with its weights; :func:`dependency_parser` opens one.
-
-    Parameters
-    ----------
-    folder
-        Where the weights are.
-    name
-        The name it is asked for by.
-    time_limit
-        Seconds of processor time that a sentence may take.
-    """
+    """spaCy's parser with its weights; :func:`dependency_parser` opens one. A sentence has seconds of processor time."""
 
     def __init__(self, folder: Path, name: str = NAME, time_limit: float = TIME_LIMIT) -> None:
         self.name = name
@@ -168,22 +153,7 @@ class DependencyParser:
 
 
 def dependency_parser(name: str = NAME) -> DependencyParser:
-    """Open the dependency parser.
-
-    Parameters
-    ----------
-    name
-        ``spacy-sm``, or a folder with the same files.
-
-    Raises
-    ------
-    MissingExtraError
-        spaCy is not installed.
-    MissingPartError
-        The weights are not here and cannot be fetched.
-    InputError
-        A file is damaged, or is not what it should be.
-    """
+    """Open the dependency parser ``spacy-sm``, or a folder with the same files."""
     if find_spec("spacy") is None:
         raise MissingExtraError("spaCy", "parse")
     return DependencyParser(folder_of(name), name)

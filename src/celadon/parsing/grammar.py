@@ -39,24 +39,11 @@ class RuleArrays(NamedTuple):
 
 
 class Rules:
-    """Binary and unary rules over numbered states.
+    """Binary (parent, left child, right child) and unary (parent, child) rules over numbered states.
 
-    Parameters
-    ----------
-    states
-        How many states there are.
-    root
-        The state of a whole sentence.
-    binary
-        Columns: parent, left child, right child.
-    binary_scores
-        The logarithm of each rule's probability given its parent.
-    unary
-        Columns: parent, child. No cycle of unary rules may gain: their probabilities multiply to at most 1.
-    unary_scores
-        As for binary rules.
-    projection
-        For each state the coarse state that it belongs to; by default all belong to one.
+    ``root`` is the state of a whole sentence. Scores are logarithms of each rule's probability given its parent. No
+    cycle of unary rules may gain: their probabilities multiply to at most 1. ``projection`` is for each state the
+    coarse state that it belongs to; by default all belong to one.
     """
 
     def __init__(
@@ -128,24 +115,10 @@ class RememberingLexicon(ABC):
 class Grammar:
     """A grammar of the chart parser.
 
-    Attributes
-    ----------
-    states
-        The states' names.
-    labels
-        What each state is called in a tree; empty for one that only joins parts of a larger constituent.
-    rules
-        The rules.
-    lexicon
-        What words may be.
-    coarse
-        The rules without annotations, by which charts are pruned; None where charts cannot be.
-    shares
-        For each tag's state the logarithm of its share of the coarse tag, for other states 0; None as for ``coarse``.
-    closing
-        A state that stands for the end of the sentence, which the rules read like a word; None where there is none.
-    scripts
-        The Unicode scripts that it knows.
+    ``labels`` are what each of the ``states`` is called in a tree; empty for one that only joins parts of a larger
+    constituent. ``coarse`` are the rules without annotations, by which charts are pruned, and ``shares`` for each tag's
+    state the logarithm of its share of the coarse tag, for other states 0; None where charts cannot be pruned.
+    ``closing`` is a state that stands for the end of the sentence, which the rules read like a word.
     """
 
     states: tuple[str, ...]

@@ -73,13 +73,7 @@ def _table_arrays(name: str, table: CountTable) -> dict[str, npt.NDArray[Any]]:
 
 
 def load_grammar(folder: Path) -> Grammar:
-    """Read a grammar.
-
-    Raises
-    ------
-    InputError
-        There is none in the folder, or it is damaged.
-    """
+    """Read the grammar in a folder."""
     if not (folder / DESCRIPTION).is_file():
         raise InputError(f"{folder}: there is no grammar in it, for it has no {DESCRIPTION}")
     described = load_json(folder / DESCRIPTION)

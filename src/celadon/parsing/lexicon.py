@@ -41,12 +41,7 @@ _NUMBER = re.compile(r"[\d.,:/-]*\d[\d.,:/-]*")
 def shapes(word: str, first: bool) -> Iterator[str]:
     """Yield the classes that a word belongs to by its look, from the widest to the narrowest.
 
-    Parameters
-    ----------
-    word
-        The word.
-    first
-        Whether it stands first in its sentence, where a capital says little.
+    Where a word stands ``first`` in its sentence, a capital says little.
     """
     shape = _shape(word, first)
     yield shape
@@ -74,17 +69,7 @@ def _shape(word: str, first: bool) -> str:
 
 
 class CountTable:
-    """Counts of columns in named rows, of which most are zero.
-
-    Parameters
-    ----------
-    names
-        The rows' names.
-    first
-        For each row where its entries begin; one more for the end.
-    column, count
-        The entries.
-    """
+    """Counts of columns in named rows, of which most are zero; ``first`` is where the entries of each row begin."""
 
     def __init__(self, names: Sequence[str], first: IntArray, column: IntArray, count: FloatArray) -> None:
         self.names = tuple(names)
@@ -117,16 +102,8 @@ class CountTable:
 class CountedLexicon(RememberingLexicon):
     """The lexicon of a grammar that was counted on a treebank.
 
-    Attributes
-    ----------
-    tags
-        The grammar's states that stand over words.
-    bases
-        For each of them the number of the treebank's tag.
-    words
-        Counts of words (rows) with the grammar's tags (columns).
-    looks
-        Counts of the looks of rare words (rows) with the treebank's tags (columns).
+    ``tags`` are the grammar's states that stand over words, ``bases`` the treebank's tags of each. ``words`` are counts
+    of words with the grammar's tags, ``looks`` of the looks of rare words with the treebank's tags.
     """
 
     tags: Numbers

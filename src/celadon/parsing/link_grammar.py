@@ -10,8 +10,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from celadon.parsing import TIME_LIMIT, LinkParse
-from celadon.parsing.worker_parser import WorkerParser
-from celadon.parsing.worker_processes import Answer, Program
+from celadon.parsing.worker_parser import Answer, Program, WorkerParser
 
 LINKAGE_LIMIT = 1000
 """How many linkages of a sentence are examined; where it has more, a sample of so many, always the same."""
@@ -25,17 +24,8 @@ _SCRIPT = Path(__file__).with_name("link_library.py")
 class LinkGrammar(WorkerParser[LinkParse]):
     """The Link Grammar parser.
 
-    Parameters
-    ----------
-    workers
-        How many processes parse; two where there are two cores, if None.
-    time_limit
-        Seconds of processor time that a sentence may take.
-    linkage_limit
-        How many linkages of a sentence are examined.
-    patience
-        Seconds by the clock that a process may take to answer before it is replaced; many times ``time_limit`` if
-        None, since other work may slow it down.
+    ``linkage_limit`` is how many linkages of a sentence are examined; by default there are two ``workers`` where there
+    are two cores. The other limits are those of :class:`~celadon.parsing.worker_parser.WorkerParser`.
     """
 
     name = "link-grammar"

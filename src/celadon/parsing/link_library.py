@@ -1,6 +1,6 @@
 """Link Grammar's C library.
 
-A bare interpreter runs this file (see ``worker_processes``), so it imports only the standard library.
+A bare interpreter runs this file (see ``worker_parser``), so it imports only the standard library.
 """
 
 from __future__ import annotations

@@ -29,18 +29,8 @@ def chart_name(grammar: str = "") -> str:
 def open_parser(name: str) -> Parser[Any]:
     """Open a parser.
 
-    Parameters
-    ----------
-    name
-        ``link-grammar``; ``chart``, or ``chart:GRAMMAR`` with another grammar; ``spacy-sm``; ``lingotweaker``, the rule
-        checker.
-
-    Raises
-    ------
-    UsageError
-        There is no such parser.
-    MissingPartError
-        Something that it needs is not installed.
+    ``name`` is ``link-grammar``; ``chart``, or ``chart:GRAMMAR`` with another grammar; ``spacy-sm``; ``lingotweaker``,
+    the rule checker.
     """
     if name == LINK:
         from celadon.parsing.link_grammar import LinkGrammar

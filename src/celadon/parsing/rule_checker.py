@@ -14,8 +14,7 @@ from pathlib import Path
 
 from celadon.core import MissingExtraError, Span
 from celadon.parsing import TIME_LIMIT
-from celadon.parsing.worker_parser import WorkerParser
-from celadon.parsing.worker_processes import Answer, Program
+from celadon.parsing.worker_parser import Answer, Program, WorkerParser
 from celadon.text.penn_words import penn_words
 
 NAME = "lingotweaker"
@@ -32,14 +31,10 @@ brackets may well be closed in another sentence than they are opened in."""
 
 @dataclass(frozen=True)
 class RuleCheck:
-    """What the rules find wrong with a sentence.
+    """What the rules find wrong with a sentence of ``length`` words, punctuation among them.
 
-    Attributes
-    ----------
-    length
-        How many words it has, punctuation among them.
-    matches
-        What is marked, in the order of the sentence, each with the name of the rule and its message; they may overlap.
+    ``matches`` are what is marked, in the order of the sentence, each with the name of the rule and its message; they
+    may overlap.
     """
 
     length: int
@@ -52,22 +47,9 @@ class RuleCheck:
 
 
 class RuleChecker(WorkerParser[RuleCheck]):
-    """lingotweaker with its data for English.
+    """lingotweaker with its data for English; each of the ``workers`` takes 0.45 GB of memory.
 
-    Parameters
-    ----------
-    workers
-        How many processes check; each takes 0.45 GB of memory.
-    time_limit
-        Seconds of processor time that a sentence may take.
-    patience
-        Seconds by the clock that a process may take to answer before it is replaced; many times ``time_limit`` if
-        None, since other work may slow it down.
-
-    Raises
-    ------
-    MissingExtraError
-        lingotweaker or its data are not installed.
+    The limits are those of :class:`~celadon.parsing.worker_parser.WorkerParser`.
     """
 
     name = NAME

@@ -1,6 +1,6 @@
 """lingotweaker: LanguageTool's rules for English.
 
-A bare interpreter runs this file (see ``worker_processes``), so it imports only the standard library, and lingotweaker
+A bare interpreter runs this file (see ``worker_parser``), so it imports only the standard library, and lingotweaker
 from the folders that it is told.
 """
 

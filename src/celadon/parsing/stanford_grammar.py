@@ -37,23 +37,7 @@ _LEAST = -100.0
 
 
 def read_stanford_grammar(path: Path) -> tuple[Grammar, str]:
-    """Read a grammar.
-
-    Parameters
-    ----------
-    path
-        The text file, plain or compressed with xz or gzip.
-
-    Returns
-    -------
-    tuple
-        The grammar, and the sha256 of its text.
-
-    Raises
-    ------
-    InputError
-        It is not such a file, or it is damaged.
-    """
+    """Read a grammar from a text file, plain or compressed with xz or gzip; return it and the sha256 of its text."""
     text = _text(path)
     try:
         grammar = _grammar(_sections(text))
@@ -150,14 +134,7 @@ class _LexiconCounts:
 class StanfordLexicon(RememberingLexicon):
     """What words may be, as the Stanford parser reckons.
 
-    Parameters
-    ----------
-    counts
-        What the file says of words and tags.
-    numbers
-        The states' numbers.
-    frequent
-        A word seen more often than that has no tags but those it was seen with.
+    A word seen more often than ``frequent`` has no tags but those it was seen with.
     """
 
     def __init__(self, counts: _LexiconCounts, numbers: Mapping[str, int], frequent: float) -> None:
@@ -195,15 +172,7 @@ class StanfordLexicon(RememberingLexicon):
 
 
 def signature(word: str, first: bool) -> str:
-    """The class of a new word by its look, as such grammars name it (``UNK-LC-DASHd``).
-
-    Parameters
-    ----------
-    word
-        The word.
-    first
-        Whether it stands first in its sentence.
-    """
+    """Return the class of a new word by its look, as such grammars name it (``UNK-LC-DASHd``)."""
     has_digit, has_lower = any(map(str.isdigit, word)), any(map(str.islower, word))
     parts = ["UNK"]
     if word[:1].isupper():

@@ -1,22 +1,94 @@
-"""Supertags: the elementary trees of a lexicalised tree-adjoining grammar, taken out of Penn trees and put back.
+"""Supertags: the elementary trees of a lexicalized tree-adjoining grammar, taken out of Penn trees and put back.
 
-Each word of a tree heads a chain of nodes, found by head percolation. The chain with the places of its arguments is the
-word's elementary tree. An argument's own tree is put in by substitution. A modifier's is put in by adjunction: as a
-further daughter of a node of the chain, on one side of the head, at a position among the arguments of that side. A
-modifier's supertag names the side and the label of the node that it joins; the position is part of the derivation only,
-so that the supertag leaves open what English leaves open.
+Each word of a tree heads a chain of nodes, found by head percolation (the rules of Magerman and Collins). The chain
+with the places of its arguments is the word's elementary tree. An argument's own tree is put in by substitution. A
+modifier's is put in by adjunction: as a further daughter of a node of the chain, on one side of the head, at a position
+among the arguments of that side. A modifier's supertag names the side and the label of the node that it joins; the
+position is part of the derivation only, so that the supertag leaves open what English leaves open.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
 from celadon.core import InputError
 from celadon.parsing.brackets import Tree, base_label, plain
-from celadon.parsing.head_rules import head_child, is_mark
+
+_NOMINAL = frozenset({"NN", "NNP", "NNPS", "NNS", "NX", "POS", "JJR"})
+_NOUN_PHRASES = frozenset({"NP", "NX", "NML"})
+_MARKS = frozenset({",", ".", ":", "``", "''", "-LRB-", "-RRB-"})
+
+# a label's side to look from, and the children to look for, the better before the worse
+_RULES: dict[str, tuple[str, str]] = {
+    "ADJP": ("left", "NNS QP NN $ ADVP JJ VBN VBG ADJP JJR NP JJS DT FW RBR RBS SBAR RB"),
+    "ADVP": ("right", "RB RBR RBS FW ADVP TO CD JJR JJ IN NP JJS NN"),
+    "CONJP": ("right", "CC RB IN"),
+    "FRAG": ("right", ""),
+    "INTJ": ("left", ""),
+    "LST": ("right", "LS :"),
+    "NAC": ("left", "NN NNS NNP NNPS NP NAC EX $ CD QP PRP VBG JJ JJS JJR ADJP FW"),
+    "PP": ("right", "IN TO VBG VBN RP FW"),
+    "PRN": ("left", ""),
+    "PRT": ("right", "RP"),
+    "QP": ("left", "$ IN NNS NN JJ RB DT CD NCD QP JJR JJS"),
+    "RRC": ("right", "VP NP ADVP ADJP PP"),
+    "S": ("left", "TO IN VP S SBAR ADJP UCP NP"),
+    "SBAR": ("left", "WHNP WHPP WHADVP WHADJP IN DT S SQ SINV SBAR FRAG"),
+    "SBARQ": ("left", "SQ S SINV SBARQ FRAG"),
+    "SINV": ("left", "VBZ VBD VBP VB MD VP S SINV ADJP NP"),
+    "SQ": ("left", "VBZ VBD VBP VB MD VP SQ"),
+    "UCP": ("right", ""),
+    "VP": ("left", "TO VBD VBN MD VBZ VB VBG VBP VP ADJP NN NNS NP"),
+    "WHADJP": ("left", "CC WRB JJ ADJP"),
+    "WHADVP": ("right", "CC WRB"),
+    "WHNP": ("left", "WDT WP WP$ WHADJP WHPP WHNP"),
+    "WHPP": ("right", "IN TO FW"),
+}
+
+
+def head_child(label: str, children: Sequence[str]) -> int:
+    """Return which child is the head; labels are without function tags."""
+    found = _noun_head(children) if label in _NOUN_PHRASES else _ruled_head(label, children)
+    # of what is coordinated the first is the head
+    if label not in _NOUN_PHRASES and found > 1 and children[found - 1] == "CC" and not is_mark(children[found - 2]):
+        found -= 2
+    return found
+
+
+def is_mark(label: str) -> bool:
+    """Return whether a label is a punctuation mark's."""
+    return label in _MARKS
+
+
+def _ruled_head(label: str, children: Sequence[str]) -> int:
+    side, wanted = _RULES.get(label, ("right", ""))
+    order = range(len(children)) if side == "left" else range(len(children) - 1, -1, -1)
+    for each in wanted.split():
+        for at in order:
+            if children[at] == each:
+                return at
+    return next((at for at in order if not is_mark(children[at])), order[0])
+
+
+def _noun_head(children: Sequence[str]) -> int:
+    backwards = range(len(children) - 1, -1, -1)
+    if children[-1] == "POS":
+        return len(children) - 1
+    for order, wanted in (
+        (backwards, _NOMINAL),
+        (range(len(children)), _NOUN_PHRASES),
+        (backwards, {"$", "ADJP", "PRN"}),
+        (backwards, {"CD"}),
+        (backwards, {"JJ", "JJS", "RB", "QP"}),
+    ):
+        for at in order:
+            if children[at] in wanted:
+                return at
+    return next((at for at in backwards if not is_mark(children[at])), len(children) - 1)
+
 
 Side = Literal["left", "right"]
 SIDES: tuple[Side, Side] = ("left", "right")
@@ -33,14 +105,8 @@ _PREPOSITIONAL = frozenset({"PP", "WHPP"})
 
 
 class Level(NamedTuple):
-    """A node of the chain above the word.
-
-    Attributes
-    ----------
-    label
-        The node's label.
-    left, right
-        The labels of the arguments on either side, those nearest to the head first.
+    """A node of the chain above the word, and the labels of the arguments on either side, those nearest to the head
+    first.
     """
 
     label: str
@@ -61,16 +127,10 @@ class Host(NamedTuple):
 
 @dataclass(frozen=True)
 class Supertag:
-    """An elementary tree.
+    """An elementary tree: the part of speech of the word that anchors it, and the nodes above the word, from below.
 
-    Attributes
-    ----------
-    tag
-        The part of speech of the word that anchors it.
-    levels
-        The nodes above the word, from below.
-    host
-        What it joins, if it is a modifier's; None for a tree that fills an argument's place or is the whole sentence.
+    ``host`` is what it joins, if it is a modifier's; None for a tree that fills an argument's place or is the whole
+    sentence.
     """
 
     tag: str
@@ -91,19 +151,11 @@ class Supertag:
 
 
 class Attachment(NamedTuple):
-    """A tree that is put into another.
+    """A tree that is put into another, with all that is put into it.
 
-    Attributes
-    ----------
-    derivation
-        The tree, with all that is put into it.
-    level
-        The node of the other's chain, counted from below.
-    side
-        The side of the head.
-    position
-        For an argument its place among the arguments of that side, from the head outwards; for a modifier how many of
-        these stand between it and the head. Modifiers at one position come in their order from the head outwards.
+    ``level`` is the node of the other's chain, counted from below. ``position`` is for an argument its place among the
+    arguments of that side of the head, from the head outwards; for a modifier how many of these stand between it and
+    the head. Modifiers at one position come in their order from the head outwards.
     """
 
     derivation: Derivation
@@ -140,17 +192,9 @@ class Derivation:
 
 
 def derive(tree: Tree) -> Derivation | None:
-    """Take a tree apart into supertags.
+    """Take a tree as it was read apart into supertags: function tags tell arguments from modifiers.
 
-    Parameters
-    ----------
-    tree
-        A tree as it was read: function tags tell arguments from modifiers.
-
-    Returns
-    -------
-    Derivation or None
-        What :func:`compose` makes the plain tree of, without traces and function tags; None where nothing is left.
+    :func:`compose` makes the plain tree of the result, without traces and function tags. None where nothing is left.
     """
     cleaned = plain(tree, _ADJUNCT_ROLES | _ARGUMENT_ROLES)
     return None if cleaned is None else _derived(_without_doubles(cleaned), None)
@@ -171,13 +215,7 @@ _NAME = re.compile(r"(?:(left|right):(\S+) )?(.+)", re.DOTALL)
 
 
 def parse_supertag(name: str) -> Supertag:
-    """Return the supertag of a name.
-
-    Raises
-    ------
-    InputError
-        It is not the name of a supertag.
-    """
+    """Return the supertag of a name; raise InputError for what is no such name."""
     match = _NAME.fullmatch(name)
     if match is None:
         raise InputError(f"{name!r} is not the name of a supertag")

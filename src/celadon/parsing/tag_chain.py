@@ -26,10 +26,7 @@ _NEARLY = 1e-12
 class TagChain:
     """The chain of a grammar's tags, as its trees call them; the end of a sentence stands before its first word too.
 
-    Parameters
-    ----------
-    grammar
-        The grammar. Its tags are the states that no rule takes apart.
+    Tags are the states that no rule takes apart.
     """
 
     def __init__(self, grammar: Grammar) -> None:
@@ -48,13 +45,7 @@ class TagChain:
         self._shares: FloatArray = weights / np.bincount(self._tag_of, weights=weights)[self._tag_of]
 
     def logprob(self, words: Sequence[Tagging]) -> float:
-        """The natural logarithm of the probability of a sentence's words, whatever their tags.
-
-        Parameters
-        ----------
-        words
-            What each word may be.
-        """
+        """Return the natural logarithm of the probability of a sentence's words, whatever their tags."""
         total, place = 0.0, np.zeros(len(self._steps))
         place[_END] = 1.0
         for states, scores in words:

@@ -1,6 +1,6 @@
 """The process that a library runs in: it reads one sentence per line in JSON, and writes one answer per line.
 
-This file is run as a script by a bare interpreter (see ``worker_processes``), so it imports only the standard library.
+This file is run as a script by a bare interpreter (see ``worker_parser``), so it imports only the standard library.
 """
 
 from __future__ import annotations

@@ -1,32 +1,342 @@
-"""The XTAG grammar of English, opened: the elementary trees of a word, seen from the word.
+"""The XTAG grammar of English: the elementary trees of a word, seen from the word.
 
 Seen from its anchor, a tree has places for substitution, each on a side; nodes above the anchor, to which other trees
-may be adjoined; and, if it is an auxiliary tree, a foot, which is where what it is adjoined to will stand.
+may be adjoined; and, if it is an auxiliary tree, a foot, which is where what it is adjoined to will stand. The files of
+a release are read from a folder or a tar archive, in memory, never unpacked and never run.
 """
 
 from __future__ import annotations
 
+import re
+import tarfile
 from collections.abc import Iterable, Iterator, Sequence
-from typing import NamedTuple
+from pathlib import Path
+from typing import IO, NamedTuple, TypeAlias
 
+from celadon.core import InputError
+from celadon.io.sources import Source, endings, open_stream
 from celadon.parsing.supertags import Side
-from celadon.parsing.xtag_files import read_xtag_files
-from celadon.parsing.xtag_lexicon import Anchor, Entry, Reading, read_lexicon, read_morphology
-from celadon.parsing.xtag_trees import XtagNode, XtagTree, read_trees
+
+MOST_BYTES = 64 << 20
+"""A release may have so many bytes, unpacked; the English one has an eighth of that."""
+
+_MOST_MEMBERS = 10_000
+_TREES = "trees"
+_LEXICON = "lexicon"
+_MORPHOLOGY = "morphology"
+_DEFAULTS = "defaults"
+_WANTED = (
+    (_TREES, re.compile(r"(?:.*/)?grammar/([^/]+)\.trees", re.DOTALL)),
+    (_LEXICON, re.compile(r"(?:.*/)?syntax/([^/]+)\.flat", re.DOTALL)),
+    (_MORPHOLOGY, re.compile(r"(?:.*/)?morphology/([^/]+)\.flat", re.DOTALL)),
+    (_DEFAULTS, re.compile(r"(?:.*/)?syntax/(syndefaults)\.dat", re.DOTALL)),
+)
+
+
+class XtagFile(NamedTuple):
+    """One file: the stem of its name, where it is, for messages, and its text."""
+
+    stem: str
+    where: str
+    text: str
+
+
+class XtagFiles(NamedTuple):
+    """The files that are read, each kind in the order of their names.
+
+    ``grammar/*.trees`` are elementary trees; the files whose names begin with T hold a family each. ``syntax/*.flat``
+    says which trees and families words have, ``morphology/*.flat`` what inflected words are forms of, and
+    ``syntax/syndefaults.dat`` the trees of words that only the morphology knows; the last two may be missing.
+    """
+
+    trees: tuple[XtagFile, ...]
+    lexicon: tuple[XtagFile, ...]
+    morphology: tuple[XtagFile, ...]
+    defaults: tuple[XtagFile, ...]
+
+
+def read_xtag_files(path: str) -> XtagFiles:
+    """Read a release: a folder, or a tar archive, also compressed, with the folders of :class:`XtagFiles`."""
+    place = Path(path)
+    found: dict[str, list[XtagFile]] = {kind: [] for kind, _ in _WANTED}
+    for name, raw in sorted(_of_folder(place) if place.is_dir() else _of_archive(path)):
+        kind, stem = _kind(name)
+        # names of trees begin with control characters, and all bytes mean something in Latin-1
+        found[kind].append(XtagFile(stem, f"{path}: {name}", raw.decode("latin-1")))
+    for kind, example in ((_TREES, "grammar/*.trees"), (_LEXICON, "syntax/*.flat")):
+        if not found[kind]:
+            raise InputError(f"{path}: is no XTAG release, for it has no {example}")
+    return XtagFiles(*(tuple(found[kind]) for kind, _ in _WANTED))
+
+
+def _kind(name: str) -> tuple[str, str]:
+    for kind, pattern in _WANTED:
+        if match := pattern.fullmatch(name):
+            return kind, match[1]
+    return "", ""
+
+
+def _of_folder(place: Path) -> Iterator[tuple[str, bytes]]:
+    total = 0
+    try:
+        for file in (*place.glob("*/*"), *place.glob("*/*/*")):
+            name = file.relative_to(place).as_posix()
+            if _kind(name)[0] and file.is_file():
+                total += file.stat().st_size
+                if total > MOST_BYTES:
+                    raise _too_large(str(place))
+                yield name, file.read_bytes()
+    except OSError as error:
+        raise InputError(f"{error.filename or place}: cannot be read: {error.strerror or error}") from None
+
+
+def _of_archive(path: str) -> Iterator[tuple[str, bytes]]:
+    with open_stream(Source(path, path, "tar", endings(path)[1], None)) as stream:
+        try:
+            # as a stream: nothing is looked for in the file beyond the limit, whatever its headers say
+            with tarfile.open(fileobj=_Limited(stream.buffer, path), mode="r|") as archive:  # type: ignore[call-overload]
+                for number, member in enumerate(archive):
+                    if number >= _MOST_MEMBERS:
+                        raise InputError(f"{path}: has over {_MOST_MEMBERS:,} members; an XTAG release has about 100")
+                    if member.isreg() and _kind(member.name)[0]:
+                        file: IO[bytes] = archive.extractfile(member)
+                        raw = file.read()
+                        if len(raw) != member.size:
+                            raise InputError(f"{path}: {member.name}: the archive ends within it")
+                        yield member.name, raw
+        except (tarfile.TarError, EOFError) as error:
+            raise InputError(f"{path}: cannot be read as a tar archive: {error}") from None
+
+
+class _Limited:
+    """A stream that no archive can make endless."""
+
+    def __init__(self, stream: IO[bytes], path: str) -> None:
+        self._stream = stream
+        self._path = path
+        self._count = 0
+
+    def read(self, size: int) -> bytes:
+        data = self._stream.read(size)
+        self._count += len(data)
+        if self._count > MOST_BYTES:
+            raise _too_large(self._path)
+        return data
+
+
+def _too_large(path: str) -> InputError:
+    return InputError(f"{path}: has over {MOST_BYTES >> 20} MB; an XTAG release has about 8")
+
+
+_TOKEN = re.compile(r'\s+|"((?:[^"\\]|\\.)*)"|([()])|([^\s()"]+)', re.DOTALL)
+_DEEPEST = 100
+_GREEK = str.maketrans({"\x02": "α", "\x03": "β", "\x06": "ε"})
+
+
+class XtagNode(NamedTuple):
+    """A node of an elementary tree, such as ``NP`` with the number ``0``.
+
+    ``marks`` are ``headp``, ``footp``, ``substp``; to a ``closed`` one nothing may be adjoined.
+    """
+
+    label: str
+    number: str
+    marks: frozenset[str]
+    closed: bool
+    children: tuple[XtagNode, ...]
+
+
+class XtagTree(NamedTuple):
+    """An elementary tree: its name, the file that it is in, which is its family, and its topmost node."""
+
+    name: str
+    family: str
+    root: XtagNode
+
+
+class _Atom(str):
+    """What stands in a list without quotation marks."""
+
+    __slots__ = ()
+
+
+class _List(list["_Value"]):
+    """A list of a file, and where it begins."""
+
+    at: int = 0
+
+
+_Value: TypeAlias = str | _List
+
+
+def tree_name(written: str) -> str:
+    """A tree's name with its Greek letter."""
+    return written.translate(_GREEK)
+
+
+def read_trees(file: XtagFile) -> Iterator[XtagTree]:
+    """Yield the trees of a file, which is a row of pairs.
+
+    The first of a pair is a list that begins with the tree's name, with its equations and what an editor knew of it,
+    the second the tree. A node of a tree is a list of the node itself, ``((("NP" . "0")) :substp T)``, and its
+    daughters. Of a node is read what it is: an anchor (``:headp``), a foot (``:footp``), a place for substitution
+    (``:substp``), and whether nothing may be adjoined to it (``:constraints "NA"``). Names of initial trees begin with
+    the byte 2, those of auxiliary trees with 3, where XTAG's font has its alpha and beta; a leaf of the byte 6 is
+    empty.
+    """
+    lists = list(_lists(file))
+    if len(lists) % 2:
+        raise _bad(file, lists[-1].at, "the last tree's name is there, but not the tree")
+    for header, tree in zip(lists[::2], lists[1::2], strict=True):
+        name = header[0] if header else None
+        if not isinstance(name, str) or isinstance(name, _Atom) or not name:
+            raise _bad(file, header.at, "a tree's name should stand here, in quotation marks")
+        yield XtagTree(tree_name(name), file.stem, _node(file, tree))
+
+
+def _lists(file: XtagFile) -> Iterator[_List]:
+    """The lists that stand in no other."""
+    text, at = file.text, 0
+    open_lists: list[_List] = []
+    while at < len(text):
+        match = _TOKEN.match(text, at)
+        if match is None:
+            raise _bad(file, at, "a text in quotation marks does not end")
+        quoted, bracket, atom = match.groups()
+        if bracket == "(":
+            if len(open_lists) == _DEEPEST:
+                raise _bad(file, at, f"brackets stand in each other over {_DEEPEST} deep")
+            open_lists.append(_List())
+            open_lists[-1].at = at
+        elif bracket and not open_lists:
+            raise _bad(file, at, "a bracket closes that was not opened")
+        elif bracket:
+            done = open_lists.pop()
+            if open_lists:
+                open_lists[-1].append(done)
+            else:
+                yield done
+        elif (value := quoted if quoted is not None else atom and _Atom(atom)) is not None:
+            if not open_lists:
+                raise _bad(file, at, f"{value[:20]!r} stands outside of brackets")
+            open_lists[-1].append(value)
+        at = match.end()
+    if open_lists:
+        raise _bad(file, open_lists[-1].at, "a bracket opens that is not closed")
+
+
+def _node(file: XtagFile, value: _List) -> XtagNode:
+    # ((("NP" . "0")) :substp T ...) and the daughters
+    match value:
+        case [[[[label, _Atom("."), index]], *facts], *children] if isinstance(label, str) and isinstance(index, str):
+            pass
+        case _:
+            raise _bad(file, value.at, "a node should stand here, with its label")
+    words = [each for each in facts if isinstance(each, str)]
+    if len(words) < len(facts) or len(facts) % 2:
+        raise _bad(file, value.at, "what is told of a node are not pairs of a key and a value")
+    told = dict(zip(words[::2], words[1::2], strict=True))
+    marks = frozenset(key[1:] for key, fact in told.items() if fact == "T" and key.endswith("p"))
+    below = []
+    for child in children:
+        if not isinstance(child, _List):
+            raise _bad(file, value.at, f"{child[:20]!r} stands where a node below {label!r} should")
+        below.append(_node(file, child))
+    return XtagNode(tree_name(label), index, marks, told.get(":constraints") == "NA", tuple(below))
+
+
+def _bad(file: XtagFile, at: int, what: str) -> InputError:
+    return InputError(f"{file.where}:{file.text.count(chr(10), 0, at) + 1}: {what}")
+
+
+# the parts of speech of the morphology that the lexicon calls otherwise
+_PARTS = {"PropN": "N", "Pron": "N", "Adv": "Ad", "Prep": "P", "Det": "D", "Part": "PL"}
+
+
+class Anchor(NamedTuple):
+    """A word that anchors a tree, and its part of speech, with a number where there are several of one."""
+
+    word: str
+    part: str
+
+
+class Entry(NamedTuple):
+    """What the lexicon says of a word: names of trees, or of families.
+
+    ``anchors`` are the words that the trees have as anchors, the one that it is found by first; nearly always it is
+    one.
+    """
+
+    anchors: tuple[Anchor, ...]
+    names: tuple[str, ...]
+    are_families: bool
+
+
+class Reading(NamedTuple):
+    """What an inflected word is a form of: a lemma, and its part of speech in the lexicon."""
+
+    lemma: str
+    part: str
+
+
+def read_lexicon(file: XtagFile) -> dict[str, list[Entry]]:
+    """Return the entries of each word.
+
+    A line is ``<<INDEX>>act<<ENTRY>>act<<POS>>V<<ENTRY>>out<<POS>>PL<<FAMILY>>Tnx0Vplnx1``: the word it is found by,
+    the anchors with their parts of speech, and the families (or, with ``<<TREES>>``, the trees) that they anchor.
+    """
+    found: dict[str, list[Entry]] = {}
+    for number, line in enumerate(file.text.split("\n"), 1):
+        if line.strip():
+            index, entry = _entry(line, f"{file.where}:{number}")
+            found.setdefault(index, []).append(entry)
+    return found
+
+
+def _entry(line: str, where: str) -> tuple[str, Entry]:
+    fields = []
+    for field in line.split("<<")[1:]:
+        key, _, value = field.partition(">>")
+        fields.append((key, value.strip()))
+    words = [value for key, value in fields if key == "ENTRY"]
+    parts = [value for key, value in fields if key == "POS"]
+    named = [(key, value) for key, value in fields if key in ("TREES", "FAMILY")]
+    if not fields or not line.startswith("<<") or fields[0][0] != "INDEX" or not fields[0][1]:
+        raise InputError(f"{where}: an entry of the lexicon begins with <<INDEX>> and a word")
+    if not words or len(words) != len(parts) or not all((*words, *parts)):
+        raise InputError(f"{where}: an entry of the lexicon has <<ENTRY>> and <<POS>> for each of its words")
+    if len(named) != 1 or not named[0][1]:
+        raise InputError(f"{where}: an entry of the lexicon has <<TREES>> or <<FAMILY>>, and names after it")
+    kind, names = named[0]
+    index = fields[0][1]
+    anchors = [Anchor(tree_name(word), part) for word, part in zip(words, parts, strict=True)]
+    anchors.sort(key=lambda anchor: anchor.word != index)
+    return index, Entry(tuple(anchors), tuple(map(tree_name, names.split())), kind == "FAMILY")
+
+
+def read_morphology(file: XtagFile) -> dict[str, tuple[Reading, ...]]:
+    """Return the readings of each word.
+
+    A line is a word, two tabs, and its readings with ``#`` between: a lemma, a tab, a part of speech and features.
+    """
+    found: dict[str, tuple[Reading, ...]] = {}
+    for number, line in enumerate(file.text.split("\n"), 1):
+        if not line.strip():
+            continue
+        word, _, told = line.partition("\t\t")
+        readings = []
+        for each in told.split("#"):
+            lemma, _, features = each.strip().partition("\t")
+            if not word.strip() or not lemma or not features.split():
+                raise InputError(f"{file.where}:{number}: is not a word, two tabs, and lemmas with parts of speech")
+            part = features.split()[0]
+            readings.append(Reading(lemma.strip(), _PARTS.get(part, part)))
+        found[word.strip()] = (*found.get(word.strip(), ()), *readings)
+    return found
 
 
 class Place(NamedTuple):
-    """A leaf of a tree, seen from the anchor.
-
-    Attributes
-    ----------
-    label
-        The leaf's label.
-    side
-        The side of the anchor.
-    node
-        The label of the node above the anchor that it hangs from.
-    """
+    """A leaf of a tree, seen from the anchor: its side, and the label of the node above the anchor that it hangs from."""
 
     label: str
     side: Side
@@ -34,24 +344,11 @@ class Place(NamedTuple):
 
 
 class AnchoredTree(NamedTuple):
-    """An elementary tree of a word.
+    """An elementary tree of a word, such as ``βARBvx``.
 
-    Attributes
-    ----------
-    name
-        Its name: ``βARBvx``.
-    part
-        The word's part of speech.
-    root
-        The label of the topmost node.
-    rooms
-        The labels of the nodes from the anchor to the root to which something may be adjoined.
-    places
-        Where something is substituted.
-    foot
-        The foot of an auxiliary tree.
-    companions
-        Further anchors, each a word and its place.
+    ``part`` is the word's part of speech, ``root`` the label of the topmost node, ``rooms`` the labels of the nodes
+    from the anchor to the root to which something may be adjoined, ``places`` where something is substituted, ``foot``
+    the foot of an auxiliary tree, ``companions`` further anchors, each a word and its place.
     """
 
     name: str
@@ -64,18 +361,9 @@ class AnchoredTree(NamedTuple):
 
 
 class Xtag:
-    """An open grammar.
+    """An open grammar: elementary trees, entries of each word, readings of each inflected word.
 
-    Parameters
-    ----------
-    trees
-        Elementary trees.
-    lexicon
-        The entries of each word.
-    morphology
-        The readings of each inflected word.
-    defaults
-        Entries for the parts of speech that words have in the morphology alone.
+    ``defaults`` are entries for the parts of speech that words have in the morphology alone.
     """
 
     def __init__(
@@ -143,18 +431,7 @@ class Xtag:
 
 
 def open_xtag(path: str) -> Xtag:
-    """Open a release of XTAG.
-
-    Parameters
-    ----------
-    path
-        A folder or a tar archive with the folders ``grammar``, ``syntax`` and ``morphology``.
-
-    Raises
-    ------
-    InputError
-        There is none, or it is damaged; the message says where.
-    """
+    """Open a release of XTAG: a folder or a tar archive with the folders ``grammar``, ``syntax`` and ``morphology``."""
     files = read_xtag_files(path)
     trees = [tree for file in files.trees for tree in read_trees(file)]
     defaults = [entry for file in files.defaults for entries in read_lexicon(file).values() for entry in entries]

@@ -9,8 +9,8 @@ from typing import Any, Self
 
 from celadon.io import Fields
 from celadon.io.remote import shown_name
-from celadon.models.networks.device import VARIABLE as DEVICE
-from celadon.models.networks.device import device_name
+from celadon.models.networks.transformers_network import VARIABLE as DEVICE
+from celadon.models.networks.transformers_network import device_name
 from celadon.scoring.cache.score_cache import CacheSettings
 
 # What limits the threads of the libraries that models run on, each read when its library is loaded.

@@ -66,7 +66,7 @@ def _judge(batch: Batch, likelihood: str, acceptability: str) -> SentenceGrammar
 
 
 def _is_masked(model: str) -> bool:
-    from celadon.models.language.loading import language_model
+    from celadon.models.language.language_model import language_model
 
     return hasattr(language_model(model), "pseudo")
 

@@ -128,7 +128,7 @@ def model_facts(acceptability: str = "", order: str = "") -> dict[str, str]:
 
 
 def _language_model(name: str) -> str:
-    from celadon.models.language.loading import language_model
+    from celadon.models.language.language_model import language_model
 
     return signed_name(language_model(name))
 

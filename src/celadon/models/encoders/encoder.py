@@ -1,19 +1,31 @@
-"""What a sentence encoder is to the rest of the package: texts in; acceptability, meaning and order out."""
+"""Sentence encoders: texts in; acceptability, meaning and order out.
+
+Those that this project trains are folders of the format ``celadon-encoder/1``, which ONNX Runtime runs.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from pathlib import Path
 from threading import RLock
-from typing import Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 import numpy as np
 import numpy.typing as npt
 
-from celadon.core import FloatArray, IntArray, UsageError
+from celadon.core import FloatArray, InputError, IntArray, UsageError
+from celadon.io.values import mend_surrogates
+from celadon.models.networks.self_check import CheckedSession, RowCheck, check_session
+from celadon.models.networks.windows import Window, plan_windows, same_length_batches
 from celadon.models.store import folder_of
+from celadon.models.store.model_files import files_digest, load_json, load_session, load_table, load_tokenizer
 from celadon.models.store.places import is_path
+
+if TYPE_CHECKING:
+    from tokenizers import Tokenizer
+
 
 Float32Array = npt.NDArray[np.float32]
 
@@ -26,16 +38,9 @@ _CATALOGED = "builtin-encoder"
 class Encoded:
     """What an encoder makes of texts, each array with one row per text.
 
-    Attributes
-    ----------
-    acceptability
-        A logit: above 0 where a text is rather a proper sentence than not.
-    meaning
-        A vector of length 1; the product of two is their cosine.
-    before, after
-        The text as the first and as the second of two.
-    order
-        The weights that compare them, [2, width of before]: see :func:`order_logits`.
+    ``acceptability`` is a logit, above 0 where a text is rather a proper sentence than not; ``meaning`` a vector of
+    length 1, so that the product of two is their cosine; ``before`` and ``after`` are the text as the first and as the
+    second of two, compared with the weights ``order``, [2, width of before] (see :func:`order_logits`).
     """
 
     acceptability: FloatArray
@@ -63,14 +68,7 @@ def order_logits(encoded: Encoded, first: Sequence[int] | IntArray, second: Sequ
     """Return how likely it is, as a logit, that one text stands right before the other and not right after it.
 
     s(a, b) = w . relu(before_a + after_b + c) says how well b goes on from a; the logit is s(a, b) - s(b, a), so that
-    it changes its sign when the two are swapped.
-
-    Parameters
-    ----------
-    encoded
-        The texts.
-    first, second
-        The rows of the two texts of each pair.
+    it changes its sign when the two are swapped. ``first`` and ``second`` are the rows of the two texts of each pair.
     """
     one, two = np.asarray(first, dtype=np.int64), np.asarray(second, dtype=np.int64)
     return _goes_on(encoded, one, two) - _goes_on(encoded, two, one)
@@ -118,19 +116,9 @@ class SentenceEncoder(Protocol):
 
 
 def open_sentence_encoder(name: str = BUILTIN, threads: int | None = None) -> SentenceEncoder:
-    """Load an encoder.
-
-    Parameters
-    ----------
-    name
-        ``builtin``, the name of an imported one, or the path of a folder of the format ``celadon-encoder/1``.
-    threads
-        How many threads encode; None takes one per core.
-    """
+    """Load ``builtin``, an imported encoder, or the folder at a path; without ``threads``, one per core."""
     if not name:
         raise UsageError("no encoder was named; the default is builtin")
-    from celadon.models.encoders.onnx_encoder import OnnxEncoder
-
     # absolute, since a loaded model may look for its files once the process has gone elsewhere
     folder = folder_of(_CATALOGED if name == BUILTIN else name).absolute()
     return OnnxEncoder.open(folder, name, threads)
@@ -153,3 +141,190 @@ def forget_encoders() -> None:
     """Let go of all encoders that the process holds."""
     with _lock:
         _loaded.clear()
+
+
+FORMAT = "celadon-encoder/1"
+HEADS = ("acceptability", "meaning", "before", "after")
+# what stands around the tokens of every window
+_MARKS = 2
+# Tokens of one run where model.json does not say (``batch_positions``).
+_BATCH_POSITIONS = 1024
+# Texts whose tokens are held at once.
+_TEXTS_AT_ONCE = 8192
+_SCORING = ("*.onnx", "*.bin", "tokenizer.json", "order.npy")
+CHECK = RowCheck(lambda ids: {"ids": ids, "lengths": np.full(len(ids), ids.shape[1])}, "acceptability")
+
+
+@dataclass(frozen=True)
+class Description:
+    """What ``model.json`` says.
+
+    ``window`` is the most tokens that are read at once, the two marks included, which are ``cls_id`` and ``sep_id``;
+    ``batch_positions`` the most tokens of one run.
+    """
+
+    window: int
+    scripts: tuple[str, ...]
+    cls_id: int
+    sep_id: int
+    batch_positions: int
+
+
+class _Row(NamedTuple):
+    """One window of the text numbered ``text``."""
+
+    text: int
+    window: Window
+
+
+class OnnxEncoder:
+    """A loaded encoder; open one with :meth:`open`."""
+
+    def __init__(
+        self,
+        folder: Path,
+        name: str,
+        description: Description,
+        session: CheckedSession,
+        tokenizer: Tokenizer,
+        order: FloatArray,
+    ) -> None:
+        self._folder = folder
+        self._name = name
+        self._description = description
+        self._session, self._runtime = session.session, session.runtime
+        self._tokenizer = tokenizer
+        self._order = order
+        self._widths = {item.name: item.shape[1] for item in self._session.get_outputs() if len(item.shape) > 1}
+
+    @classmethod
+    def open(cls, folder: Path, name: str, threads: int | None = None) -> OnnxEncoder:
+        """Load an encoder from a folder of the format ``celadon-encoder/1``; without ``threads``, one per core encodes."""
+        description = read_description(folder)
+        tokenizer = load_tokenizer(folder / "tokenizer.json")
+        path = folder / "model.onnx"
+        session = load_session(path, threads, {"ids", "lengths"}, set(HEADS), "sentence encoder")
+        width = next(item.shape[1] for item in session.get_outputs() if item.name == "before")
+        order = _load_order(folder / "order.npy", width)
+        return cls(folder, name, description, check_session(path, session, CHECK), tokenizer, order)
+
+    @property
+    def name(self) -> str:
+        """The name it is asked for by."""
+        return self._name
+
+    @cached_property
+    def digest(self) -> str:
+        """The sha256 over the names and hashes of the weights and the tokenizer."""
+        return encoder_digest(self._folder)
+
+    @property
+    def runtime(self) -> str:
+        """What a signature must say of the runtime; empty where scores count as equal."""
+        return self._runtime
+
+    @property
+    def scripts(self) -> tuple[str, ...]:
+        """The Unicode scripts it knows."""
+        return self._description.scripts
+
+    @property
+    def facts(self) -> Mapping[str, str]:
+        """The most tokens that are read at once."""
+        return {"window": str(self._description.window)}
+
+    def encode(self, texts: Sequence[str]) -> Encoded:
+        """Encode texts; one row per text, in their order."""
+        numbers = {text: number for number, text in enumerate(dict.fromkeys(texts))}
+        distinct = list(numbers)
+        found = self._empty(len(distinct))
+        for at in range(0, len(distinct), _TEXTS_AT_ONCE):
+            part = self._encode_distinct(distinct[at : at + _TEXTS_AT_ONCE])
+            for name, rows in part.items():
+                found[name][at : at + len(rows)] = rows
+        logits = found["acceptability"].astype(np.float64)
+        encoded = Encoded(logits, found["meaning"], found["before"], found["after"], self._order)
+        return encoded.take([numbers[text] for text in texts])
+
+    def _empty(self, rows: int) -> dict[str, Float32Array]:
+        sizes = {name: (rows, self._widths[name]) if name in self._widths else (rows,) for name in HEADS}
+        return {name: np.empty(size, dtype=np.float32) for name, size in sizes.items()}
+
+    def _encode_distinct(self, texts: Sequence[str]) -> Mapping[str, Float32Array]:
+        tokens = [self._tokenizer.encode(mend_surrogates(text), add_special_tokens=False).ids for text in texts]
+        room = self._description.window - _MARKS
+        # a text without tokens is read as well: the two marks alone
+        rows = [
+            _Row(at, window)
+            for at, ids in enumerate(tokens)
+            for window in plan_windows(len(ids), room) or [Window(0, 0, 0)]
+        ]
+        found = self._empty(len(rows))
+        first, last = self._description.cls_id, self._description.sep_id
+        lengths = [row.window.end - row.window.start + _MARKS for row in rows]
+        for batch in same_length_batches(lengths, self._description.batch_positions):
+            read = (tokens[rows[at].text][rows[at].window.start : rows[at].window.end] for at in batch)
+            ids = np.array([[first, *inner, last] for inner in read], dtype=np.int64)
+            feed = {"ids": ids, "lengths": np.full(len(batch), ids.shape[1], dtype=np.int64)}
+            for name, values in zip(HEADS, self._session.run(list(HEADS), feed), strict=True):
+                found[name][batch] = values
+        return found if len(rows) == len(texts) else _join_windows(rows, found)
+
+
+def _join_windows(rows: Sequence[_Row], found: Mapping[str, Float32Array]) -> Mapping[str, Float32Array]:
+    """Join windows to texts.
+
+    Acceptability and meaning are means, weighted by the tokens that no window before has read. What stands at the
+    border decides of order, so a text is the first of two by its last window and the second by its first.
+    """
+    owners = np.array([row.text for row in rows])
+    starts = np.flatnonzero(np.diff(owners, prepend=-1))
+    lasts = np.append(starts[1:], len(rows)) - 1
+    own = np.array([max(1, row.window.end - row.window.first) for row in rows], dtype=np.float64)
+    totals = np.add.reduceat(own, starts)
+    acceptability = np.add.reduceat(found["acceptability"] * own, starts) / totals
+    meaning = np.add.reduceat(found["meaning"] * own[:, None], starts)
+    meaning /= np.maximum(np.linalg.norm(meaning, axis=1, keepdims=True), np.finfo(np.float32).tiny)
+    # a text of one window is left as it is, to the last bit
+    single = (starts == lasts)[:, None]
+    return {
+        "acceptability": np.where(single[:, 0], found["acceptability"][starts], acceptability.astype(np.float32)),
+        "meaning": np.where(single, found["meaning"][starts], meaning.astype(np.float32)),
+        "before": found["before"][lasts],
+        "after": found["after"][starts],
+    }
+
+
+def encoder_digest(folder: Path) -> str:
+    """Return the sha256 over the names and hashes of an encoder's weights and its tokenizer."""
+    return files_digest(folder, _SCORING)
+
+
+def read_description(folder: Path) -> Description:
+    """Read ``model.json``; a message names what is wrong there."""
+    path = folder / "model.json"
+    raw: Any = load_json(path)
+    try:
+        if raw["format"] != FORMAT:
+            raise InputError(f"{path}: is {raw['format']}; {FORMAT} is expected")
+        description = Description(
+            window=int(raw["window"]),
+            scripts=tuple(str(script) for script in raw["scripts"]),
+            cls_id=int(raw["cls_id"]),
+            sep_id=int(raw["sep_id"]),
+            batch_positions=int(raw.get("batch_positions", _BATCH_POSITIONS)),
+        )
+    except KeyError as error:
+        raise InputError(f"{path}: has no {error}") from error
+    except (ValueError, TypeError, AttributeError) as error:
+        raise InputError(f"{path}: does not describe an encoder: {error}") from error
+    if description.window < _MARKS + 2:
+        raise InputError(f"{path}: a window of {description.window} tokens is too short; it must be 4 or more")
+    return description
+
+
+def _load_order(path: Path, width: int) -> FloatArray:
+    table = load_table(path)
+    if table.shape != (2, width) or table.dtype.kind != "f" or not np.isfinite(table).all():
+        raise InputError(f"{path}: is not two rows of {width} finite numbers; fetch or train the model again")
+    return np.asarray(table, dtype=np.float64)

@@ -6,8 +6,7 @@ That is how all-MiniLM-L6-v2 and most encoders of sentence-transformers make a v
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import cached_property
 from threading import RLock
 from typing import Any, NamedTuple
@@ -16,10 +15,10 @@ import numpy as np
 
 from celadon.core import FloatArray, InputError, UsageError
 from celadon.io.values import mend_surrogates
-from celadon.models.encoders.transformers_heads_files import HeadFiles, load_head, load_text_tokenizer
+from celadon.models.encoders.transformers_heads import HeadFiles, load_head, load_text_tokenizer, text_marks
 from celadon.models.networks.transformers_files import find_folder
 from celadon.models.networks.transformers_network import torch_failures, window_of
-from celadon.models.networks.windows import Window, plan_windows
+from celadon.models.networks.windows import Window, plan_windows, same_length_batches
 from celadon.models.store import folder_of
 from celadon.models.store.places import HF_PREFIX
 
@@ -33,17 +32,7 @@ class _Row(NamedTuple):
 
 
 class MeanPooledEncoder:
-    """A loaded encoder; get one with :func:`mean_pooled_encoder`.
-
-    Parameters
-    ----------
-    name
-        The name it is asked for by.
-    files
-        Its files.
-    scripts
-        The Unicode scripts it knows; empty where that is not known.
-    """
+    """A loaded encoder; get one with :func:`mean_pooled_encoder`."""
 
     def __init__(self, name: str, files: HeadFiles, scripts: tuple[str, ...]) -> None:
         self.name, self.scripts = name, scripts
@@ -51,9 +40,7 @@ class MeanPooledEncoder:
         self._model = load_head(files)
         self._tokenizer, _ = load_text_tokenizer(files)
         self._window = window_of(self._model)
-        whole, bare = self._tokenizer.encode("a").ids, self._ids("a")
-        inside = next((at for at in range(len(whole)) if whole[at : at + len(bare)] == bare), 0)
-        self._before, self._after = whole[:inside], whole[inside + len(bare) :]
+        self._before, self._after = text_marks(self._tokenizer)
         if self._room < 2:
             raise InputError(f"{name}: its window of {self._window} tokens is too short to read a text")
 
@@ -87,8 +74,9 @@ class MeanPooledEncoder:
         size = int(self._model.config.hidden_size)
         means = np.zeros((len(rows), size))
         with torch_failures(self.name):
-            for batch in _of_one_length(rows):
-                means[batch] = self._run([tokens[rows[at].text][slice(*_bounds(rows[at]))] for at in batch])
+            for batch in same_length_batches([row.window.end - row.window.start for row in rows], _POSITIONS):
+                read = ((rows[at].text, rows[at].window) for at in batch)
+                means[batch] = self._run([tokens[text][window.start : window.end] for text, window in read])
         found = np.zeros((len(numbers), size))
         own = np.array([max(1, row.window.end - row.window.first) for row in rows], dtype=np.float64)
         np.add.at(found, [row.text for row in rows], means * own[:, None])
@@ -107,32 +95,12 @@ class MeanPooledEncoder:
         return np.asarray(states.double().mean(dim=1).numpy(), dtype=np.float64)
 
 
-def _bounds(row: _Row) -> tuple[int, int]:
-    return row.window.start, row.window.end
-
-
-def _of_one_length(rows: Sequence[_Row]) -> Iterator[list[int]]:
-    """The numbers of rows that are run together: of one length only, so that nothing is filled up."""
-    by_length: dict[int, list[int]] = defaultdict(list)
-    for at, row in enumerate(rows):
-        by_length[row.window.end - row.window.start].append(at)
-    for length, same in sorted(by_length.items(), reverse=True):
-        size = max(1, _POSITIONS // max(1, length))
-        yield from (same[at : at + size] for at in range(0, len(same), size))
-
-
 _lock = RLock()
 _loaded: dict[str, MeanPooledEncoder] = {}
 
 
 def mean_pooled_encoder(name: str) -> MeanPooledEncoder:
-    """Return the encoder that the whole process shares, loading it on first use.
-
-    Parameters
-    ----------
-    name
-        ``minilm``, from the store; or ``hf:NAME``, a name on the Hugging Face hub or a folder.
-    """
+    """Return the encoder that the whole process shares: ``minilm``, or ``hf:NAME``, a name on the hub or a folder."""
     with _lock:
         if name not in _loaded:
             _loaded[name] = _open(name)

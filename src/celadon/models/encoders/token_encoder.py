@@ -1,33 +1,120 @@
-"""What an encoder of tokens is to the rest of the package: texts in; a vector for each token, in its context, out.
+"""Encoders of tokens: texts in; a vector for each token, in its context, out.
 
 Vectors are those of one layer, of length 1; or, of several layers, their power means: the least, the mean and the
-greatest of each channel, one behind the other (Rücklé et al. 2018, with the powers -inf, 1 and +inf).
+greatest of each channel, one behind the other (Rücklé et al. 2018, with the powers -inf, 1 and +inf). Those of the
+sentence encoders that this project trains are what their graphs compute on the way.
 """
 
 from __future__ import annotations
 
 import math
+import re
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
-from itertools import accumulate, chain, pairwise
+from itertools import accumulate, chain, count, pairwise, takewhile
 from pathlib import Path
 from threading import RLock
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-from celadon.core import IntArray, UsageError
+from celadon.core import InputError, IntArray, UsageError
 from celadon.io.values import mend_surrogates
-from celadon.models.encoders.encoder import BUILTIN
-from celadon.models.encoders.word_pieces import WordPieces
-from celadon.models.networks.windows import plan_windows
+from celadon.models.encoders.encoder import BUILTIN, CHECK, HEADS, encoder_digest, read_description
+from celadon.models.networks.onnx_graph import graph_without_tables, with_outputs
+from celadon.models.networks.self_check import check_session
+from celadon.models.networks.windows import plan_windows, same_length_batches
 from celadon.models.store import folder_of
+from celadon.models.store.model_files import load_session, load_tokenizer, loading
 from celadon.models.store.places import HF_PREFIX, is_path
 
 if TYPE_CHECKING:
+    from onnxruntime import InferenceSession
     from tokenizers import Tokenizer
+
+
+# characters of the words that are kept: some 20 MB
+_MOST_CHARACTERS = 1 << 19
+_STOPS = frozenset(".,;:!?")
+
+
+class WordPieces:
+    """Cuts texts in which words come again and again: each word is cut once.
+
+    A tokenizer of BERT's kin cuts a text at its spaces before all else, and looks at no word beside the one it cuts; so
+    a text's tokens are those of its words, one after the other. A word of plain letters that is in the vocabulary is a
+    token itself.
+    """
+
+    def __init__(self, tokenizer: Tokenizer) -> None:
+        self._tokenizer = tokenizer
+        self._known = _Words(tokenizer) if cuts_at_spaces(tokenizer) else None
+
+    def of(self, texts: Sequence[str]) -> tuple[IntArray, IntArray]:
+        """Return the numbers of the tokens of all texts, one text behind the other, and how many each has."""
+        if self._known is None:
+            read = self._tokenizer.encode_batch_fast(list(texts), add_special_tokens=False)
+            return _joined([one.ids for one in read])
+        if self._known.characters > _MOST_CHARACTERS:
+            # another thread may still read the old ones
+            self._known = _Words(self._tokenizer)
+        # at this one character only: what else is a space is for the tokenizer to say
+        words = [text.split(" ") for text in texts]
+        tokens, of_words = _joined(list(map(self._known.__getitem__, chain.from_iterable(words))))
+        ends = np.cumsum(of_words)[np.cumsum(list(map(len, words)), dtype=np.int64) - 1]
+        return tokens, np.diff(ends, prepend=0)
+
+
+class _Words(dict[str, list[int]]):
+    """The tokens of words, found out where a word is asked for the first time."""
+
+    def __init__(self, tokenizer: Tokenizer) -> None:
+        super().__init__()
+        self.characters = 0
+        self._tokenizer, self._numbers = tokenizer, tokenizer.get_vocab(with_added_tokens=False)
+        self._longest = int(getattr(tokenizer.model, "max_input_chars_per_word", 0))
+        self._small = bool(getattr(tokenizer.normalizer, "lowercase", False))
+
+    def __missing__(self, word: str) -> list[int]:
+        found = self._in_vocabulary(word) or self._tokenizer.encode(word, add_special_tokens=False).ids
+        self[word] = found
+        self.characters += len(word)
+        return found
+
+    def _in_vocabulary(self, word: str) -> list[int] | None:
+        """The tokens of a plain word, with what stands behind it; None where that is for the tokenizer to say."""
+        stop = word[-1:] if word[-1:] in _STOPS else ""
+        letters = word.removesuffix(stop)
+        if not (letters.isalnum() and letters.isascii()) or len(letters) > self._longest:
+            return None
+        first = self._numbers.get(letters.lower() if self._small else letters)
+        if first is None or not stop:
+            return None if first is None else [first]
+        last = self._numbers.get(stop)
+        return None if last is None else [first, last]
+
+
+def _joined(parts: Sequence[Sequence[int]]) -> tuple[IntArray, IntArray]:
+    """Numbers one part behind the other, and how many each part has."""
+    lengths = np.fromiter(map(len, parts), np.int64, len(parts))
+    return np.fromiter(chain.from_iterable(parts), np.int64, int(lengths.sum())), lengths
+
+
+def cuts_at_spaces(tokenizer: Tokenizer) -> bool:
+    """Tell whether the tokens of a text are surely those of its words, one after the other."""
+    from tokenizers import models, normalizers, pre_tokenizers
+
+    added: list[Any] = list(tokenizer.get_added_tokens_decoder().values())
+    return (
+        isinstance(tokenizer.model, models.WordPiece)
+        and isinstance(tokenizer.pre_tokenizer, pre_tokenizers.BertPreTokenizer)
+        and isinstance(tokenizer.normalizer, normalizers.BertNormalizer | None)
+        # one that was added by a user may be any part of a text
+        and all(re.fullmatch(r"\[\S+\]", token.content) for token in added)
+    )
+
 
 Float32Array = npt.NDArray[np.float32]
 MINILM = "minilm"
@@ -52,20 +139,8 @@ class TokenEncoder(ABC):
     What is encoded along with a text changes nothing (to 1e-5). A text longer than the encoder's window is read in
     overlapping windows, never cut; each token has the vector of the window that reads it first.
 
-    Parameters
-    ----------
-    name
-        The name it is asked for by.
-    tokenizer
-        What cuts texts; it neither cuts them short nor pads.
-    marks
-        What stands before and behind every text.
-    window
-        The most tokens that are read at once, the marks included.
-    scripts
-        The Unicode scripts it knows; empty where that is not known.
-    layers
-        How many there are, the embeddings not counted.
+    ``marks`` are what stands before and behind every text, ``window`` the most tokens that are read at once, the marks
+    included; ``layers`` does not count the embeddings.
     """
 
     def __init__(
@@ -165,12 +240,7 @@ class TokenEncoder(ABC):
     def states(self, texts: Sequence[IntArray], layers: Sequence[int]) -> list[Float32Array]:
         """Return the vectors of the tokens of each text, a row each, the marks' as well.
 
-        Parameters
-        ----------
-        texts
-            Their tokens.
-        layers
-            The layers, 0 for the embeddings; power means are taken of more than one.
+        Layer 0 is the embeddings; power means are taken of more than one layer.
         """
         self._check(layers)
         cut = {at: list(self._rows(tokens)) for at, tokens in enumerate(texts) if len(tokens) > self.window}
@@ -235,11 +305,8 @@ _loaded: dict[str, TokenEncoder] = {}
 def token_encoder(name: str) -> TokenEncoder:
     """Return the encoder that the whole process shares, loading it on first use.
 
-    Parameters
-    ----------
-    name
-        ``builtin``; ``minilm``, from the store; ``hf:NAME``, a name on the Hugging Face hub or a folder; or the path
-        of a folder: an encoder of ours or one of transformers.
+    ``name`` is ``builtin``; ``minilm``, from the store; ``hf:NAME``, a name on the Hugging Face hub or a folder; or the
+    path of a folder: an encoder of ours or one of transformers.
     """
     key = str(Path(name).expanduser().resolve()) if is_path(name) else name
     with _lock:
@@ -249,7 +316,6 @@ def token_encoder(name: str) -> TokenEncoder:
 
 
 def _open(name: str) -> TokenEncoder:
-    from celadon.models.encoders.onnx_tokens import OnnxTokenEncoder
     from celadon.models.encoders.transformers_tokens import TransformersTokenEncoder
 
     if not name:
@@ -266,3 +332,74 @@ def forget_token_encoders() -> None:
     """Let go of all such encoders that the process holds."""
     with _lock:
         _loaded.clear()
+
+
+_FILE = "model.onnx"
+
+
+class OnnxTokenEncoder(TokenEncoder):
+    """A folder of the format ``celadon-encoder/1``, read for the states of its layers."""
+
+    def __init__(self, folder: Path, batch_positions: int, *parts: Any) -> None:
+        super().__init__(*parts)
+        self._folder, self._positions = folder, batch_positions
+        self._sessions: dict[tuple[int, ...], InferenceSession] = {}
+
+    @classmethod
+    def open(cls, name: str, folder: Path) -> OnnxTokenEncoder:
+        """Open an encoder; its graph is loaded when the states of a layer are asked for."""
+        described = read_description(folder)
+        tokenizer = load_tokenizer(folder / "tokenizer.json")
+        with loading(folder / _FILE):
+            graph = (folder / _FILE).read_bytes()
+        layers = sum(1 for _ in takewhile(lambda layer: _state_name(layer).encode() in graph, count(1)))
+        if not layers:
+            raise InputError(f"{folder / _FILE}: the states of its layers have no names; train the encoder again")
+        marks = ((described.cls_id,), (described.sep_id,))
+        parts = (name, tokenizer, marks, described.window, described.scripts, layers)
+        return cls(folder, described.batch_positions, *parts)
+
+    @cached_property
+    def digest(self) -> str:
+        """The sha256 over the names and hashes of the weights and the tokenizer."""
+        return encoder_digest(self._folder)
+
+    @property
+    def runtime(self) -> str:
+        """What a signature must say of the runtime; empty where scores count as equal."""
+        return self._checked[0]
+
+    @cached_property
+    def _checked(self) -> tuple[str, InferenceSession | None]:
+        """What the check of the graph says of the runtime, and the reference kernels where they are to be used."""
+        path = self._folder / _FILE
+        session = load_session(path, None, {"ids", "lengths"}, set(HEADS), "sentence encoder")
+        checked = check_session(path, session, CHECK)
+        return checked.runtime, None if checked.session is session else checked.session
+
+    def _batches(self, lengths: Sequence[int]) -> Iterator[Sequence[int]]:
+        return same_length_batches(lengths, self._positions)
+
+    def _run(self, rows: Sequence[IntArray], layers: Sequence[int]) -> Float32Array:
+        ids = np.stack(rows)
+        feed = {"ids": ids, "lengths": np.full(len(ids), ids.shape[1], dtype=np.int64)}
+        found = self._session(tuple(layers)).run([_state_name(layer) for layer in layers], feed)
+        return np.stack([states.reshape(ids.size, -1) for states in found], axis=1)
+
+    def _session(self, layers: tuple[int, ...]) -> InferenceSession:
+        _, reference = self._checked
+        if reference is not None:
+            return reference
+        if layers not in self._sessions:
+            path, names = self._folder / _FILE, [_state_name(layer) for layer in layers]
+            with loading(path):
+                graph = with_outputs(graph_without_tables(path.resolve()), names)
+            self._sessions[layers] = load_session(
+                path, None, {"ids", "lengths"}, set(names), "sentence encoder", graph=graph
+            )
+        return self._sessions[layers]
+
+
+def _state_name(layer: int) -> str:
+    """What the graph calls the states of a layer."""
+    return f"layers.{layer - 1}.outer.normal" if layer else "embedded_normal"

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from threading import RLock
@@ -14,23 +15,105 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 import numpy as np
 
-from celadon.core import FloatArray, InputError, IntArray, UsageError
+from celadon.core import FloatArray, InputError, IntArray, MissingExtraError, UsageError
 from celadon.io.values import mend_surrogates
-from celadon.models.encoders.transformers_heads_files import (
-    HeadFiles,
-    find_classifier,
-    find_order_head,
-    load_head,
-    load_text_tokenizer,
+from celadon.models.language.transformers_lm import load_tokenizer
+from celadon.models.networks.transformers_files import Checkpoint, class_names, find_folder
+from celadon.models.networks.transformers_network import (
+    device_facts,
+    load_model,
+    moved,
+    quiet_transformers,
+    torch_failures,
+    window_of,
 )
-from celadon.models.networks.device import device_facts, moved
-from celadon.models.networks.transformers_network import torch_failures, window_of
 from celadon.models.networks.windows import Window, plan_batches, plan_windows
 from celadon.models.store.places import HF_PREFIX
 
 if TYPE_CHECKING:
     import torch
     from tokenizers import Encoding, Tokenizer
+
+
+@dataclass(frozen=True)
+class HeadFiles:
+    """A checkpoint on this machine: the class of transformers that loads it is ``kind``; ``head`` is what its head
+    does.
+
+    Weights whose names begin with ``idle`` are not used, and so may be missing.
+    """
+
+    name: str
+    folder: Path
+    kind: str
+    head: str
+    idle: str = ""
+
+    def digest(self) -> str:
+        """Return the sha256 over the names and contents of the configuration, the weights and the tokenizer."""
+        return Checkpoint(self.name, self.folder, masked=False).digest()
+
+
+def find_classifier(name: str) -> HeadFiles:
+    """Find a classifier of two labels by its folder or by its name on the hub."""
+    folder = find_folder(name)
+    config = _config(name, folder)
+    stated = getattr(config, "architectures", None) or []
+    if stated and not set(stated) & _classifier_names():
+        raise UsageError(f"{name} is no classifier of texts: its config.json says {', '.join(stated)}")
+    if config.num_labels != 2:
+        raise UsageError(
+            f"{name} has {config.num_labels} labels; a classifier of acceptability has two, as when fine-tuned on CoLA"
+        )
+    return HeadFiles(name, folder, "AutoModelForSequenceClassification", "head that classifies")
+
+
+def find_order_head(name: str) -> HeadFiles:
+    """Find an ALBERT with its order head by its folder or by its name on the hub."""
+    folder = find_folder(name)
+    config = _config(name, folder)
+    if config.model_type != "albert":
+        raise UsageError(
+            f"{name} has no head for the order of sentences, which only ALBERT has; its config.json says "
+            f"{config.model_type} (the next-sentence head of BERT and its kin tells other texts apart, not the order)"
+        )
+    if config.num_labels != 2:
+        raise UsageError(f"{name} has {config.num_labels} labels; an order head has two, in order and swapped")
+    return HeadFiles(name, folder, "AlbertForPreTraining", "order head", idle="predictions.")
+
+
+def load_head(files: HeadFiles) -> Any:
+    """Load the network, ready to be run; refused where weights of it are missing."""
+    return load_model(files.name, files.folder, files.kind, files.head, files.idle)
+
+
+def load_text_tokenizer(files: HeadFiles) -> tuple[Tokenizer, int]:
+    """Return the tokenizer, which neither cuts nor pads, and the id to fill up short rows with."""
+    tokenizer, _, pad_id = load_tokenizer(Checkpoint(files.name, files.folder, masked=False))
+    return tokenizer, pad_id
+
+
+def text_marks(tokenizer: Tokenizer) -> tuple[list[int], list[int]]:
+    """Return the ids that a tokenizer puts before and behind a text."""
+    whole, bare = tokenizer.encode("a").ids, tokenizer.encode("a", add_special_tokens=False).ids
+    inside = next((at for at in range(len(whole)) if whole[at : at + len(bare)] == bare), 0)
+    return whole[:inside], whole[inside + len(bare) :]
+
+
+def _config(name: str, folder: Path) -> Any:
+    try:
+        import transformers
+    except ImportError:
+        raise MissingExtraError("transformers", "hf") from None
+    with quiet_transformers(), torch_failures(name):
+        return transformers.AutoConfig.from_pretrained(str(folder), trust_remote_code=False, local_files_only=True)
+
+
+def _classifier_names() -> set[str]:
+    from transformers.models.auto import modeling_auto
+
+    return class_names(modeling_auto.MODEL_FOR_SEQUENCE_CLASSIFICATION_MAPPING_NAMES)
+
 
 # Positions in one run of the network: enough to keep two cores busy, and bounded memory.
 _POSITIONS = 2048
@@ -47,19 +130,7 @@ class _Row(NamedTuple):
 
 
 class _Head(ABC):
-    """A network with a head of two outputs.
-
-    Parameters
-    ----------
-    files
-        Its files.
-    model
-        What transformers loaded.
-    tokenizer
-        Its tokenizer, which takes special tokens in a text for plain characters.
-    pad_id
-        What short rows are filled up with where the model does not say.
-    """
+    """A network with a head of two outputs; short rows are filled up with ``pad_id`` where the model does not say."""
 
     def __init__(self, files: HeadFiles, model: Any, tokenizer: Tokenizer, pad_id: int) -> None:
         self.files = files

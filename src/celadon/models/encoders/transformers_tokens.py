@@ -1,6 +1,8 @@
 """The token vectors of encoders of transformers (the extra ``hf``).
 
-Weights are taken in safetensors only, and no code of a checkpoint is ever run.
+Weights are taken in safetensors only, and no code of a checkpoint is ever run. BERT and its kin are run over rows of
+several lengths without padding: rows lie one behind the other, so that nothing is computed for places where there is no
+token; only the attention, which alone looks from one place to another, is done for rows of one length at a time.
 """
 
 from __future__ import annotations
@@ -8,16 +10,17 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from functools import cached_property
+from itertools import groupby
 from pathlib import Path
 from threading import RLock
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import numpy.typing as npt
 
 from celadon.core import InputError, IntArray
-from celadon.models.encoders.packed_layers import PackedLayers, Padded
 from celadon.models.encoders.token_encoder import Float32Array, TokenEncoder
-from celadon.models.encoders.transformers_heads_files import HeadFiles, load_head, load_text_tokenizer
+from celadon.models.encoders.transformers_heads import HeadFiles, load_head, load_text_tokenizer, text_marks
 from celadon.models.networks.transformers_files import find_folder
 from celadon.models.networks.transformers_network import torch_failures, window_of
 from celadon.models.networks.windows import plan_batches
@@ -25,6 +28,82 @@ from celadon.models.store.places import HF_PREFIX
 
 if TYPE_CHECKING:
     import torch
+
+
+# their layers are the same but for the embeddings
+_KINDS = frozenset({"bert", "roberta", "xlm-roberta", "camembert"})
+# how far the last digits may be apart
+_ROUNDING = 1e-4
+
+
+class Padded:
+    """Rows of ids, the short ones filled up; ``there`` is where they are not filling."""
+
+    def __init__(self, rows: Sequence[IntArray], pad_id: int) -> None:
+        self.lengths = list(map(len, rows))
+        self.there: npt.NDArray[np.bool_] = np.arange(max(self.lengths)) < np.array(self.lengths)[:, None]
+        self.ids: IntArray = np.full(self.there.shape, pad_id, dtype=np.int64)
+        self.ids[self.there] = np.concatenate(rows)
+
+
+class PackedLayers:
+    """A network of transformers whose layers are run without padding; get one with :meth:`of`."""
+
+    def __init__(self, model: Any) -> None:
+        self._embeddings, self._layers = model.embeddings, list(model.encoder.layer)
+
+    @classmethod
+    def of(cls, model: Any) -> PackedLayers | None:
+        """Return a network in this form; None where that would give other states, which is tried out on a few ids."""
+        import torch
+
+        config = model.config
+        if config.model_type not in _KINDS or getattr(config, "is_decoder", False):
+            return None
+        ids = np.arange(10, 21) % int(model.get_input_embeddings().weight.shape[0])
+        rows = Padded([ids[:3], ids, ids[4:7]], 0)
+        there = torch.from_numpy(rows.there)
+        try:
+            made = cls(model)
+            with torch.inference_mode():
+                (found,) = made.states(rows, [len(made._layers)])
+                expected = model(input_ids=torch.from_numpy(rows.ids), attention_mask=there.long())
+        except (RuntimeError, IndexError, ValueError, TypeError, AttributeError):
+            return None
+        whole = expected.last_hidden_state[there]
+        same = found.shape == whole.shape and torch.allclose(found, whole, atol=_ROUNDING, rtol=_ROUNDING)
+        return made if same else None
+
+    def states(self, rows: Padded, layers: Sequence[int]) -> list[torch.Tensor]:
+        """Return for each layer, 0 for the embeddings, the states of all tokens of all rows, [tokens, width]."""
+        import torch
+
+        places = torch.from_numpy(np.flatnonzero(rows.there))
+        states = self._embeddings(input_ids=torch.from_numpy(rows.ids)).flatten(0, 1).index_select(0, places)
+        groups = [(length, len(list(same))) for length, same in groupby(rows.lengths)]
+        found = {0: states}
+        for number, layer in enumerate(self._layers[: max(layers)], 1):
+            attended = layer.attention.output(_attended(layer.attention.self, states, groups), states)
+            states = layer.output(layer.intermediate(attended), attended)
+            if number in layers:
+                found[number] = states
+        return [found[layer] for layer in layers]
+
+
+def _attended(attention: Any, states: torch.Tensor, groups: Sequence[tuple[int, int]]) -> torch.Tensor:
+    """What each token takes from those of its row; a group is the length of its rows, and how many there are."""
+    import torch
+
+    heads, width = attention.num_attention_heads, attention.attention_head_size
+    sizes = [length * rows for length, rows in groups]
+    sides = [made(states).split(sizes) for made in (attention.query, attention.key, attention.value)]
+    found = []
+    for (length, rows), *parts in zip(groups, *sides, strict=True):
+        of_heads = (part.view(rows, length, heads, width).transpose(1, 2) for part in parts)
+        mixed = torch.nn.functional.scaled_dot_product_attention(*of_heads)
+        found.append(mixed.transpose(1, 2).reshape(rows * length, heads * width))
+    return torch.cat(found)
+
 
 # Numbers in the states of one run: more do not stay in the processor's caches.
 _NUMBERS = 1 << 19
@@ -44,17 +123,7 @@ class TransformersTokenEncoder(TokenEncoder):
 
     @classmethod
     def open(cls, name: str, folder: Path | None = None, scripts: tuple[str, ...] = ()) -> TransformersTokenEncoder:
-        """Load an encoder.
-
-        Parameters
-        ----------
-        name
-            The name it is asked for by: ``hf:NAME`` where no folder is given.
-        folder
-            Where its files are.
-        scripts
-            The Unicode scripts it knows.
-        """
+        """Load an encoder from a folder, or by its name ``hf:NAME``."""
         # the pooler of BERT is not used, and many copies come without it
         found = folder or find_folder(name.removeprefix(HF_PREFIX))
         files = HeadFiles(name, found, "AutoModel", "encoder", idle="pooler.")
@@ -62,11 +131,9 @@ class TransformersTokenEncoder(TokenEncoder):
         tokenizer, pad_id = load_text_tokenizer(files)
         if getattr(model.config, "is_encoder_decoder", False):
             model = model.get_encoder()
-        whole, bare = tokenizer.encode("a").ids, tokenizer.encode("a", add_special_tokens=False).ids
-        inside = next((at for at in range(len(whole)) if whole[at : at + len(bare)] == bare), 0)
-        marks = (whole[:inside], whole[inside + len(bare) :])
+        marks = text_marks(tokenizer)
         window = window_of(model)
-        if window - len(whole) + len(bare) < 2:
+        if window - len(marks[0]) - len(marks[1]) < 2:
             raise InputError(f"{name}: its window of {window} tokens is too short to read a text")
         layers = int(model.config.get_text_config().num_hidden_layers)
         return cls(files, model, pad_id, name, tokenizer, marks, window, scripts, layers)

@@ -34,20 +34,9 @@ CHECK = RowCheck(lambda ids: {"ids": ids, "where": np.arange(ids[:, 1:].size)}, 
 class Description:
     """What ``model.json`` says.
 
-    Attributes
-    ----------
-    begin, begin_id
-        What stands before the first token of every window.
-    end_id
-        The token that ends every text; None where the end is left out.
-    unknown_id
-        The token for what the model has no piece for; None where there is nothing of that kind.
-    window
-        The most tokens that are scored in one window.
-    batch_positions
-        The most padded positions of one run.
-    scripts
-        The Unicode scripts that the model knows.
+    ``begin`` stands before the first token of every window. ``end_id`` ends every text; None where the end is left out.
+    ``unknown_id`` is for what the model has no piece for. ``window`` is the most tokens that are scored in one window,
+    ``batch_positions`` the most padded positions of one run.
     """
 
     begin: str
@@ -79,17 +68,6 @@ class OnnxLanguageModel:
 
     A text is read after the model's begin token. One that is longer than the window is read in overlapping windows,
     each after a begin token: half of every later window was scored in the one before.
-
-    Parameters
-    ----------
-    folder
-        Where its files are.
-    name
-        The name it is asked for by.
-    description
-        What its ``model.json`` says.
-    session, tokenizer, unigrams
-        Its parts.
     """
 
     def __init__(
@@ -110,16 +88,8 @@ class OnnxLanguageModel:
 
     @classmethod
     def open(cls, folder: Path, name: str, threads: int | None = None) -> OnnxLanguageModel:
-        """Load a model.
-
-        Parameters
-        ----------
-        folder
-            A folder of the format ``celadon-lm/1`` and the kind ``onnx``.
-        name
-            The name it is asked for by.
-        threads
-            How many threads score; None takes one per core.
+        """Load a model from a folder of the format ``celadon-lm/1`` and the kind ``onnx``; without ``threads``, one per
+        core.
         """
         description = read_description(folder)
         tokenizer = load_tokenizer(folder / "tokenizer.json")

@@ -1,4 +1,10 @@
-"""Language models of Hugging Face transformers, causal and masked (extra ``hf``)."""
+"""Language models of Hugging Face transformers, causal and masked (extra ``hf``).
+
+A masked model gives no probability to a text as a whole. Its tokens are masked in turn instead, and each is scored
+given all the others (Salazar et al. 2020). A word in several pieces is then scored too well, since each piece is nearly
+given away by the rest of the word; so the later pieces of the same word are masked as well (Kauf and Ivanova 2023,
+"PLL-word-l2r").
+"""
 
 from __future__ import annotations
 
@@ -6,22 +12,28 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeAlias, get_args
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias, get_args
 
 import numpy as np
 
 from celadon.core import FloatArray, InputError, IntArray, MissingExtraError, UsageError
 from celadon.io.values import mend_surrogates
 from celadon.models.language.language_model import TokenScores
-from celadon.models.language.masked_lm import Frame, Variant, masked_text
-from celadon.models.networks.device import device_facts
 from celadon.models.networks.transformers_files import Checkpoint, find_checkpoint
-from celadon.models.networks.transformers_network import Network, Row, load_network, quiet_transformers, torch_failures
+from celadon.models.networks.transformers_network import (
+    Network,
+    Row,
+    device_facts,
+    load_network,
+    quiet_transformers,
+    torch_failures,
+)
 from celadon.models.networks.windows import plan_windows
 from celadon.models.store.places import unigram_path
 
 if TYPE_CHECKING:
     from tokenizers import Tokenizer
+
 
 # the length of each row, and how it is made
 Plan: TypeAlias = tuple[Sequence[int], Callable[[int], Row]]
@@ -52,20 +64,8 @@ class TransformersLanguageModel:
 
     A causal model reads a text after its begin token: the tokenizer's own, or else its end token (as GPT-2, which has
     one mark for both). Where there is neither, the first token has no probability and is left out. A masked model is
-    scored by pseudo-log-likelihood. In both the end of the text is left out.
-
-    Parameters
-    ----------
-    checkpoint
-        The files.
-    network
-        The loaded network.
-    tokenizer
-        The loaded tokenizer, which takes special tokens in a text for plain characters.
-    marks
-        The special tokens.
-    within_word
-        For a masked model: whether the later pieces of a word are masked while an earlier one is scored.
+    scored by pseudo-log-likelihood; ``within_word`` says whether the later pieces of a word are masked while an earlier
+    one is scored. In both the end of the text is left out.
     """
 
     def __init__(
@@ -85,16 +85,8 @@ class TransformersLanguageModel:
     def open(
         cls, name_or_folder: str | Path, threads: int | None = None, within_word: bool = True
     ) -> TransformersLanguageModel:
-        """Load a model.
-
-        Parameters
-        ----------
-        name_or_folder
-            A folder that transformers can load, or a name on the Hugging Face hub.
-        threads
-            How many threads score; None leaves it to torch.
-        within_word
-            For a masked model: whether the later pieces of a word are masked while an earlier one is scored.
+        """Load a model from a folder or by its name on the Hugging Face hub; without ``threads`` their number is left
+        to torch.
         """
         checkpoint = find_checkpoint(str(name_or_folder))
         tokenizer, marks, pad_id = load_tokenizer(checkpoint)
@@ -151,12 +143,7 @@ class TransformersLanguageModel:
     def pseudo(self, texts: Sequence[str], variant: Variant = "l2r") -> list[TokenScores]:
         """Score texts by pseudo-log-likelihood.
 
-        Parameters
-        ----------
-        texts
-            The texts.
-        variant
-            ``l2r`` masks the later pieces of a word while an earlier one is scored; ``original`` masks one at a time.
+        ``l2r`` masks the later pieces of a word while an earlier one is scored; ``original`` masks one at a time.
         """
         frame = self._marks.frame
         if frame is None:
@@ -292,3 +279,73 @@ def _masked_marks(checkpoint: Checkpoint, loaded: Any, tokenizer: Tokenizer) -> 
         after = [token for token in [loaded.sep_token_id] if token is not None]
     begin = "".join(loaded.convert_ids_to_tokens(before)) or None
     return Marks(begin, None, loaded.unk_token_id, Frame(tuple(before), tuple(after), loaded.mask_token_id))
+
+
+Variant: TypeAlias = Literal["l2r", "original"]
+
+
+@dataclass(frozen=True)
+class Frame:
+    """What a masked model puts around a text, and what stands for a masked token."""
+
+    before: tuple[int, ...]
+    after: tuple[int, ...]
+    mask: int
+
+    @property
+    def size(self) -> int:
+        """The number of ids around the text."""
+        return len(self.before) + len(self.after)
+
+
+@dataclass(frozen=True, eq=False)
+class MaskedText:
+    """A text of which any token can be masked.
+
+    ``word_ends`` is for each token the position after the last token of its word; ``starts`` and ``ends`` are the
+    stretch of tokens among which it is scored: all of them where the model's window allows.
+    """
+
+    ids: IntArray
+    word_ends: IntArray
+    starts: IntArray
+    ends: IntArray
+
+    def masked(self, token: int, variant: Variant, frame: Frame, slot: int) -> Row:
+        """Return the row that scores a token and puts the outcome into a slot."""
+        start, end = int(self.starts[token]), int(self.ends[token])
+        copy = self.ids[start:end].copy()
+        last = int(self.word_ends[token]) if variant == "l2r" else token + 1
+        copy[token - start : last - start] = frame.mask
+        position = len(frame.before) + token - start
+        return Row(
+            ids=np.concatenate([frame.before, copy, frame.after]).astype(np.int64),
+            positions=np.array([position]),
+            targets=self.ids[token : token + 1],
+            slots=np.array([slot]),
+        )
+
+
+def masked_text(ids: IntArray, words: IntArray, room: int) -> MaskedText:
+    """Lay out a text for masking; ``words`` numbers the word of each token, ``room`` is how many the model sees at
+    once.
+    """
+    starts, ends = surroundings(len(ids), room)
+    changes = np.flatnonzero(np.diff(words)) + 1
+    edges = np.concatenate([[0], changes, [len(ids)]]).astype(np.int64)
+    word_ends = np.repeat(edges[1:], np.diff(edges))
+    return MaskedText(ids, word_ends, starts, ends)
+
+
+def surroundings(length: int, room: int) -> tuple[IntArray, IntArray]:
+    """Return for each token of a text where the stretch among which it is scored starts and ends.
+
+    A text that has room is seen whole. In a longer one, blocks of half the room are each seen with as much before as
+    after, so that every token but those at the text's ends has at least a quarter of the room on both sides.
+    """
+    if length <= room:
+        return np.zeros(length, dtype=np.int64), np.full(length, length, dtype=np.int64)
+    block = max(1, room // 2)
+    first = np.arange(length, dtype=np.int64) // block * block
+    starts = np.clip(first - (room - block) // 2, 0, length - room)
+    return starts, starts + room

@@ -41,18 +41,9 @@ def smoothed(counts: IntArray) -> npt.NDArray[np.float32]:
 def count_tokens(
     texts: Iterable[str], tokenizer: Tokenizer, vocabulary: int | None = None, end_id: int | None = None
 ) -> IntArray:
-    """Count the tokens of texts, which are streamed.
+    """Count the tokens of sentences, which are streamed; the table has as many entries as the tokenizer knows, or more.
 
-    Parameters
-    ----------
-    texts
-        What is scored at once: sentences.
-    tokenizer
-        The model's; no special tokens are added.
-    vocabulary
-        How many entries the table has; by default as many as the tokenizer knows.
-    end_id
-        The token that ends every text, where the model counts one.
+    ``end_id`` is the token that ends every text, where the model counts one.
     """
     counts = np.zeros(tokenizer.get_vocab_size() if vocabulary is None else vocabulary, dtype=np.int64)
     rest = iter(texts)
@@ -80,23 +71,10 @@ def sentences_of(corpora: Sequence[str]) -> Iterator[str]:
 def estimate_unigrams(
     name: str, corpora: Sequence[str], output: Path | None = None, say: Say = say_on_stderr
 ) -> tuple[Path, int]:
-    """Estimate the unigram table of a model and put it where the model looks for it.
+    """Estimate the unigram table of a model and put it where the model looks for it, or into ``output`` (npy).
 
-    Parameters
-    ----------
-    name
-        ``hf:NAME_OR_FOLDER``, a name of the catalog, or a folder.
-    corpora
-        Text files, a paragraph a line.
-    output
-        A file to write instead, in the form of NumPy (npy).
-    say
-        Told what happens.
-
-    Returns
-    -------
-    tuple
-        The file that was written, and how many tokens were counted.
+    ``name`` is ``hf:NAME_OR_FOLDER``, a name of the catalog, or a folder; ``corpora`` are text files, a paragraph a
+    line. Returns the file that was written, and how many tokens were counted.
     """
     if name == HF_PREFIX:
         raise UsageError("say which model: hf:NAME_OR_FOLDER")

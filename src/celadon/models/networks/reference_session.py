@@ -12,7 +12,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from celadon.models.networks.onnx_nodes import DTYPES, Graph, Node, Value, read_graph
+from celadon.models.networks.onnx_graph import DTYPES, Graph, Node, Value, read_graph
 
 # an array whose type only the graph knows
 Array: TypeAlias = Any
@@ -23,17 +23,7 @@ _Kernel = Callable[..., Any]
 class ReferenceSession:
     """A loaded graph, with those methods of ``onnxruntime.InferenceSession`` that celadon calls.
 
-    Parameters
-    ----------
-    model
-        What is in the file.
-    folder
-        Where the files are that hold its large tables.
-
-    Raises
-    ------
-    ValueError
-        It is no saved model, or has an operation without a kernel here.
+    What is no saved model, or has an operation without a kernel here, raises ValueError.
     """
 
     def __init__(self, model: bytes, folder: Path) -> None:

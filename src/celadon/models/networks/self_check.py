@@ -36,15 +36,7 @@ Feed = Callable[[IntArray], Mapping[str, Any]]
 
 @dataclass(frozen=True)
 class RowCheck:
-    """How a kind of graph is checked.
-
-    Attributes
-    ----------
-    feed
-        Returns the graph's inputs for rows of token ids, all of one length.
-    output
-        The output that is checked; what it holds of each row is averaged.
-    """
+    """How a kind of graph is checked: its inputs for rows of token ids of one length, and the output that is averaged."""
 
     feed: Feed
     output: str
@@ -58,14 +50,8 @@ class RowCheck:
 
 @dataclass(frozen=True)
 class CheckedSession:
-    """A session whose numbers may be used.
-
-    Attributes
-    ----------
-    session
-        ONNX Runtime's, or the reference kernels.
-    runtime
-        What a signature must say of the runtime; empty where scores count as equal.
+    """A session whose numbers may be used, and what a signature must say of the runtime (nothing where scores are
+    equal).
     """
 
     session: InferenceSession
@@ -97,21 +83,7 @@ def write_check(path: Path, ids: IntArray, values: FloatArray) -> None:
 
 
 def write_reference_check(folder: Path, graph: bytes, vocabulary: int, window: int, check: RowCheck) -> None:
-    """Write ``check.json`` for a graph: random rows, and what the reference kernels compute of them.
-
-    Parameters
-    ----------
-    folder
-        The model's folder.
-    graph
-        What is in ``model.onnx``.
-    vocabulary
-        How many token ids there are.
-    window
-        The most tokens that the graph reads at once.
-    check
-        How graphs of this kind are checked.
-    """
+    """Write ``check.json`` for a graph: random rows, and what the reference kernels compute of them."""
     from celadon.models.networks.reference_session import ReferenceSession
 
     ids = np.random.default_rng(0).integers(vocabulary, size=(_ROWS, min(_TOKENS, window)))
@@ -119,16 +91,8 @@ def write_reference_check(folder: Path, graph: bytes, vocabulary: int, window: i
 
 
 def check_session(path: Path, session: InferenceSession, check: RowCheck) -> CheckedSession:
-    """Return a session whose numbers are right: the one given, or the reference kernels.
-
-    Parameters
-    ----------
-    path
-        The graph's file; ``check.json`` is looked for beside it.
-    session
-        The graph, loaded.
-    check
-        How graphs of this kind are checked.
+    """Return a session whose numbers are right: the one given, or the reference kernels; ``check.json`` lies beside
+    ``path``.
 
     Raises
     ------

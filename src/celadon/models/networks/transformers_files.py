@@ -34,17 +34,7 @@ _PATTERNS = [_WEIGHTS, "model-*.safetensors", _SHARDS, "*.json", "*.txt", "*.mod
 
 @dataclass(frozen=True)
 class Checkpoint:
-    """A checkpoint on this machine.
-
-    Attributes
-    ----------
-    name
-        The name or folder it was asked for by.
-    folder
-        Where its files are.
-    masked
-        Whether it fills in masked tokens; if not, it reads from left to right.
-    """
+    """A checkpoint on this machine; a ``masked`` one fills in masked tokens, another reads from left to right."""
 
     name: str
     folder: Path
@@ -68,13 +58,7 @@ def _file_digest(path: str, size: int, changed: int) -> str:
 
 
 def find_checkpoint(name: str) -> Checkpoint:
-    """Find a language model by its folder or by its name on the hub, fetching it where that is allowed.
-
-    Parameters
-    ----------
-    name
-        A folder, or a name such as ``gpt2`` or ``HuggingFaceTB/SmolLM2-135M``.
-    """
+    """Find a language model by its folder or by its name on the hub, fetching it where that is allowed."""
     folder = find_folder(name)
     return Checkpoint(name, folder, _is_masked(_read_json(folder / "config.json", name), name))
 

@@ -1,8 +1,13 @@
-"""A loaded network of transformers: rows of token ids in, log-probabilities of the wanted tokens out."""
+"""A loaded network of transformers: rows of token ids in, log-probabilities of the wanted tokens out.
+
+It runs on the processor, or on a device that ``CELADON_DEVICE`` names.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+import os
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -10,12 +15,56 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from celadon.core import FloatArray, InputError, IntArray, MissingExtraError, UsageError
-from celadon.models.networks.device import moved
 from celadon.models.networks.transformers_files import Checkpoint
 from celadon.models.networks.windows import plan_batches
 
 if TYPE_CHECKING:
     import torch
+
+
+VARIABLE = "CELADON_DEVICE"
+_KINDS = re.compile(r"cpu|mps|cuda(:\d+)?")
+
+
+def device_name() -> str:
+    """The device that was asked for; never one that nobody named, since scores differ in their last digits there."""
+    name = os.environ.get(VARIABLE, "").strip() or "cpu"
+    if not _KINDS.fullmatch(name):
+        raise UsageError(f"{VARIABLE}: {name!r} is no device; choose cpu, cuda, cuda:0, cuda:1 ... or mps")
+    return name
+
+
+def device_facts() -> Mapping[str, str]:
+    """What a signature says of the device: nothing of the processor."""
+    name = device_name().partition(":")[0]
+    return {} if name == "cpu" else {"device": name}
+
+
+def moved(model: Any) -> Any:
+    """A network on the device that was asked for; what is given to it goes there by itself.
+
+    Asked for when it is first run, and not when it is loaded: whoever starts a run may have no such device.
+    """
+    name = device_name()
+    if name == "cpu":
+        return model
+    try:
+        model = model.to(name)
+    except (AssertionError, RuntimeError) as error:
+        reason = str(error).strip().splitlines()[0][:200]
+        raise UsageError(
+            f"{VARIABLE}: {name} cannot be used here ({reason}); leave it out to use the processor"
+        ) from None
+
+    def there(_: Any, given: tuple[Any, ...], named: dict[str, Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
+        return tuple(map(_to, given)), {key: _to(value) for key, value in named.items()}
+
+    def _to(value: Any) -> Any:
+        return value.to(model.device) if hasattr(value, "to") else value
+
+    model.register_forward_pre_hook(there, with_kwargs=True)
+    return model
+
 
 # Positions in one run of the network: enough to keep two cores busy, and bounded memory.
 _POSITIONS = 2048
@@ -39,19 +88,7 @@ class Row(NamedTuple):
 
 
 class Network:
-    """A network in float32.
-
-    Parameters
-    ----------
-    model
-        What transformers loaded.
-    masked
-        Whether the network fills in masked tokens.
-    pad_id
-        What short rows are filled up with.
-    threads
-        The threads of one run; None leaves it to torch.
-    """
+    """A network in float32; it fills in masked tokens or reads from left to right."""
 
     def __init__(self, model: Any, masked: bool, pad_id: int, threads: int | None = None) -> None:
         self._model, self._placed = model.eval(), False
@@ -68,16 +105,9 @@ class Network:
         return window_of(self._model)
 
     def logprobs(self, lengths: Sequence[int], make_row: Callable[[int], Row], slots: int) -> FloatArray:
-        """Run rows in batches of like length.
+        """Run rows in batches of like length; the result has ``slots`` numbers.
 
-        Parameters
-        ----------
-        lengths
-            The number of ids of each row.
-        make_row
-            Makes a row; rows are made when their batch is run, so they need not all fit in memory.
-        slots
-            The length of the result.
+        Rows are made when their batch is run, so they need not all fit in memory.
         """
         result = np.full(slots, np.nan)
         # where every position has its logits, the widest table of them bounds the batch
@@ -173,20 +203,10 @@ def window_of(model: Any) -> int:
 
 
 def load_model(name: str, folder: Path, kind: str, head: str, idle: str = "") -> Any:
-    """Load a model in float32, ready to be run; refused where weights of it are missing.
+    """Load a model in float32 with a class of transformers, ready to be run; refused where weights of it are missing.
 
-    Parameters
-    ----------
-    name
-        What it is called in messages.
-    folder
-        Where its files are.
-    kind
-        The class of transformers that loads it.
-    head
-        What its head does, for messages.
-    idle
-        How the names of weights begin that are not used, and so may be missing; empty where all are.
+    ``head`` says in messages what its head does; weights whose names begin with ``idle`` are not used, and may be
+    missing.
     """
     try:
         import torch

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
@@ -23,17 +24,10 @@ class Window(NamedTuple):
 
 
 def plan_windows(length: int, room: int) -> list[Window]:
-    """Cut a text into overlapping windows.
+    """Cut a text of ``length`` tokens into overlapping windows of at most ``room``, which is at least two.
 
     Every token is scored in one window only, with at least half of ``room`` before it where the text has as much. All
     windows of a long text are full: the last one reaches further back than it must.
-
-    Parameters
-    ----------
-    length
-        The tokens of the text.
-    room
-        The most tokens that fit into a window, at least two.
     """
     if length <= 0:
         return []
@@ -44,17 +38,24 @@ def plan_windows(length: int, room: int) -> list[Window]:
     return windows
 
 
+def same_length_batches(lengths: Sequence[int], positions: int) -> Iterator[list[int]]:
+    """Yield the indices of rows that are run together: of one length only, the longest first.
+
+    Nothing is wasted on padding, and every row is computed in the same steps whatever it is run with.
+    """
+    by_length: dict[int, list[int]] = defaultdict(list)
+    for at, length in enumerate(lengths):
+        by_length[length].append(at)
+    for length, rows in sorted(by_length.items(), reverse=True):
+        size = max(1, positions // max(1, length))
+        yield from (rows[at : at + size] for at in range(0, len(rows), size))
+
+
 def plan_batches(lengths: Sequence[int] | IntArray, positions: int) -> Iterator[IntArray]:
     """Yield the indices of rows that are run together, such that padding all to the longest is cheap.
 
-    Rows are sorted by length, the longest first, so that the largest batch is met at once and not after an hour.
-
-    Parameters
-    ----------
-    lengths
-        The tokens of each row.
-    positions
-        The most positions of a batch, padding included; a row that is longer is a batch by itself.
+    Rows are sorted by length, the longest first, so that the largest batch is met at once and not after an hour. A
+    batch has at most so many positions, padding included; a row that is longer is a batch by itself.
     """
     order = np.argsort(-np.asarray(lengths, dtype=np.int64), kind="stable")
     at = 0

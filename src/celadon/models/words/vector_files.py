@@ -48,21 +48,7 @@ def is_vector_folder(folder: Path) -> bool:
 
 
 def open_vectors(path: Path, name: str) -> WordVectors:
-    """Open a file or folder of vectors.
-
-    Parameters
-    ----------
-    path
-        A text file of GloVe, word2vec or fastText (``.txt``, ``.vec``); an array (``.npy``) with its words beside it in
-        a file of the same name with the ending ``.txt``; or a folder with ``vectors.npy`` and ``words.parquet``.
-    name
-        What the vectors are called in signatures and messages.
-
-    Raises
-    ------
-    InputError
-        There are none, or they are damaged; the message says where.
-    """
+    """Open a file or folder of vectors; ``name`` is what they are called in signatures and messages."""
     if path.is_dir():
         return _of_array(path / VECTORS, path / WORD_TABLE, name)
     ending = path.suffix.lower()
@@ -131,21 +117,7 @@ def _words_of_lines(path: Path) -> tuple[str, ...]:
 
 
 class TextRows:
-    """The vectors of a text file, read where they are asked for.
-
-    Parameters
-    ----------
-    path
-        The file.
-    data
-        Its bytes.
-    starts
-        Where the numbers of each vector begin.
-    lines
-        The line of each vector, for messages.
-    size
-        The length of a vector.
-    """
+    """The vectors of a text file, read where they are asked for, from where their numbers begin."""
 
     def __init__(self, path: Path, data: mmap.mmap, starts: IntArray, lines: IntArray, size: int) -> None:
         self._path, self._data, self._starts, self._lines = path, data, starts, lines

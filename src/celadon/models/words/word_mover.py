@@ -64,15 +64,8 @@ def similarity(distance: float) -> float:
 def similarities(pairs: Sequence[tuple[str, str]], vectors: WordVectors) -> FloatArray:
     """Return the Word Mover's similarity of pairs of sentences, NaN where one cannot be compared.
 
-    That is a sentence without a known content word, or with more than ``MOST_WORDS`` of them. The similarity of a
-    pair does not depend on the other pairs, to the last bit.
-
-    Parameters
-    ----------
-    pairs
-        Sentences to be compared.
-    vectors
-        The vectors of their words.
+    That is a sentence without a known content word, or with more than ``MOST_WORDS`` of them. The similarity of a pair
+    does not depend on the other pairs, to the last bit.
     """
     split = splitter(vectors.normalisation)
     content = {
@@ -94,15 +87,7 @@ def similarities(pairs: Sequence[tuple[str, str]], vectors: WordVectors) -> Floa
 
 
 def movers_distance(left: Mapping[int, int], right: Mapping[int, int], vectors: Rows) -> float:
-    """Return the Word Mover's Distance of two bags of words.
-
-    Parameters
-    ----------
-    left, right
-        How often each word is there, by the number of its row; neither may be empty.
-    vectors
-        A vector in each row.
-    """
+    """Return the Word Mover's Distance of two bags: how often each word is there, by its row; neither may be empty."""
     bags = bags_of([left, right])
     return float(mover_distances(bags, np.array([0]), np.array([1]), np.asarray(vectors, dtype=np.float64))[0])
 

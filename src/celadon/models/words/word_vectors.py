@@ -56,28 +56,13 @@ class FoundVectors(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class WordVectors:
-    """Word vectors; get them with :func:`word_vectors`.
+    """Word vectors, most frequent first; get them with :func:`word_vectors`.
 
-    Attributes
-    ----------
-    name
-        The name they are asked for by.
-    digest
-        The sha256 over all that scores depend on.
-    words
-        The words, most frequent first.
-    rows
-        Their vectors: 8-bit numbers that are only directions, memory-mapped, or any others.
-    normalisation
-        How texts are split into these words (:mod:`celadon.text.words`).
-    scripts
-        The Unicode scripts of the corpus they were trained on.
-    threshold
-        The Word Mover's similarity below which two adjacent sentences hardly belong together, fitted when these vectors
-        were trained; None where that was not done.
-    cased
-        Whether some words have capital letters, so that a word is looked for as it is written before it is looked for
-        in lower case.
+    ``digest`` is the sha256 over all that scores depend on. ``rows`` are 8-bit numbers that are only directions,
+    memory-mapped, or any others. ``normalisation`` is how texts are split into these words
+    (:mod:`celadon.text.words`). ``threshold`` is the Word Mover's similarity below which two adjacent sentences hardly
+    belong together, fitted when these vectors were trained. Where some words are ``cased``, a word is looked for as it
+    is written before it is looked for in lower case.
     """
 
     name: str
@@ -91,13 +76,7 @@ class WordVectors:
 
     @classmethod
     def open(cls, folder: Path, name: str) -> WordVectors:
-        """Open the vectors in a folder.
-
-        Raises
-        ------
-        InputError
-            There are none, or they are damaged.
-        """
+        """Open the vectors in a folder."""
         described = _described(folder / DESCRIPTION)
         words = tuple(_read(folder / WORDS).decode("utf-8", "replace").removesuffix("\n").split("\n"))
         rows = _load_rows(folder / VECTORS, len(words))
@@ -149,16 +128,8 @@ _opened: dict[str, WordVectors] = {}
 def word_vectors(name: str = BUILTIN) -> WordVectors:
     """Return the word vectors that the whole process shares, opened on first use.
 
-    Parameters
-    ----------
-    name
-        ``builtin``, those that come with the package; ``glove``; the folder of others, made by ``celadon train
-        vectors``; or a file of vectors as :func:`celadon.models.words.vector_files.open_vectors` takes it.
-
-    Raises
-    ------
-    UsageError, InputError
-        There are no such vectors, or they are damaged.
+    ``name`` is ``builtin``, those that come with the package; ``glove``; the folder of others, made by ``celadon train
+    vectors``; or a file of vectors as :func:`celadon.models.words.vector_files.open_vectors` takes it.
     """
     key = str(expanded(name).resolve()) if is_path(name) else name
     with _lock:

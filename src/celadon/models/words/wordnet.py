@@ -44,17 +44,7 @@ _ENDINGS: dict[str, tuple[tuple[str, str], ...]] = {
 
 @dataclass(frozen=True)
 class WordNet:
-    """The synsets of single English words.
-
-    Attributes
-    ----------
-    version
-        The version that the files state, such as ``3.0``.
-    lemmas
-        For each part of speech, the synsets of each base form.
-    exceptions
-        For each part of speech, the base forms of irregular forms.
-    """
+    """The synsets of single English words, by part of speech and base form, and the base forms of irregular forms."""
 
     version: str
     lemmas: dict[str, dict[str, tuple[int, ...]]]

@@ -76,7 +76,7 @@ def _by_encoder(batch: Batch, model: str) -> Orders:
 
 def _by_likelihood(batch: Batch, model: str) -> Orders:
     """Each split by how much likelier the text is as it stands than with its parts swapped."""
-    from celadon.models.language.loading import language_model
+    from celadon.models.language.language_model import language_model
 
     loaded = language_model(model)
     splits, reasons = _splits(batch, loaded.scripts, loaded.name)

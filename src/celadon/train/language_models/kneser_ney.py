@@ -18,7 +18,7 @@ import numpy.typing as npt
 
 from celadon.core import FloatArray, InputError, IntArray
 from celadon.models.language.language_model import LanguageModel, TokenScores
-from celadon.models.language.ngram_tables import KeyArray, MarkedStream, NgramTables, bits_of, find, marked
+from celadon.models.language.ngram_lm import KeyArray, MarkedStream, NgramTables, bits_of, find, marked
 from celadon.train.language_models.lm import HeldOut
 
 # For corpora so small that the counts of counts give no discounts.

@@ -3,22 +3,156 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from importlib.resources import files
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import numpy.typing as npt
 
 from celadon.core import InputError, UsageError
 from celadon.io.atomic import atomic_write_text, output_errors
-from celadon.models.language.smollm2.filling import shape_of, weights_of
-from celadon.models.language.smollm2.gguf import Gguf, read_gguf
-from celadon.models.language.smollm2.layout import SMOLLM2, LlamaShape, Precision, plan_weights
-from celadon.models.language.smollm2.smoothing import Smoothing, no_smoothing, read_smoothing
-from celadon.models.language.smollm2.vocabulary import BEGIN, build_tokenizer
+from celadon.models.language.smollm2.gguf import Float32Array, Gguf, read_gguf
+from celadon.models.language.smollm2.layout import (
+    EMBEDDING_BLOCK,
+    HEAD_PARTS,
+    SMOLLM2,
+    LlamaShape,
+    Precision,
+    Smoothing,
+    no_smoothing,
+    plan_weights,
+    read_smoothing,
+)
+from celadon.models.networks.quantization import quantise_blocks, quantise_rows
 from celadon.models.networks.self_check import CHECK_FILE
 from celadon.models.store.places import byte_bar
+
+if TYPE_CHECKING:
+    from tokenizers import Tokenizer
+
+
+# What SmolLM2 saw before every text in training; <|im_start|>, which the file names, makes every probability worse.
+BEGIN = "<|endoftext|>"
+# How GGUF marks tokens that stand for no text.
+_CONTROL = 3
+
+
+def build_tokenizer(file: Gguf) -> Tokenizer:
+    """Return the tokenizer: pairs of bytes, every digit by itself."""
+    from tokenizers import AddedToken, Tokenizer, decoders, models, pre_tokenizers
+
+    kind = (file.get("tokenizer.ggml.model"), file.get("tokenizer.ggml.pre"))
+    if kind != ("gpt2", "smollm"):
+        raise InputError(f"{file.path}: its tokenizer is {kind[0]} in the way of {kind[1]}, not that of SmolLM2")
+    tokens, types = file.get("tokenizer.ggml.tokens"), file.get("tokenizer.ggml.token_type")
+    vocabulary = {token: number for number, token in enumerate(tokens)}
+    merges = [_pair(file, merge) for merge in file.get("tokenizer.ggml.merges")]
+    tokenizer = Tokenizer(models.BPE(vocab=vocabulary, merges=merges))
+    # as in the model's own tokenizer.json
+    tokenizer.pre_tokenizer = pre_tokenizers.Sequence(
+        [pre_tokenizers.Digits(individual_digits=True), pre_tokenizers.ByteLevel(add_prefix_space=False)]
+    )
+    tokenizer.decoder = decoders.ByteLevel()
+    marks = [token for token, kind in zip(tokens, types, strict=True) if kind == _CONTROL]
+    tokenizer.add_special_tokens([AddedToken(mark, special=True, normalized=False) for mark in marks])
+    return tokenizer
+
+
+def _pair(file: Gguf, merge: str) -> tuple[str, str]:
+    left, _, right = merge.partition(" ")
+    if not left or not right:
+        raise InputError(f"{file.path}: {merge!r} is no pair of tokens; the file is damaged")
+    return left, right
+
+
+Array = npt.NDArray[Any]
+
+
+def shape_of(file: Gguf, positions: int) -> LlamaShape:
+    """Read the size of a model; contexts of more than ``positions`` tokens are not used."""
+    return LlamaShape(
+        vocabulary=len(file.get("tokenizer.ggml.tokens")),
+        width=file.get("llama.embedding_length"),
+        layers=file.get("llama.block_count"),
+        heads=file.get("llama.attention.head_count"),
+        key_heads=file.get("llama.attention.head_count_kv"),
+        inner=file.get("llama.feed_forward_length"),
+        positions=min(positions, file.get("llama.context_length")),
+        # float32 in the file, of which the decimal that was meant has few digits
+        epsilon=float(np.format_float_positional(np.float32(file.get("llama.attention.layer_norm_rms_epsilon")))),
+        theta=float(file.get("llama.rope.freq_base")),
+    )
+
+
+def weights_of(
+    file: Gguf, shape: LlamaShape, precision: Precision, smoothing: Smoothing
+) -> Iterator[tuple[str, Array]]:
+    """Yield every weight that :func:`~celadon.models.language.smollm2.layout.plan_weights` names, in any order."""
+    yield from _rotations(shape)
+    embedding = file.tensor("token_embd.weight")
+    if precision is Precision.FP32:
+        yield "embedding", embedding
+    else:
+        yield from _embedding_int8(embedding)
+        yield from _head_int8(embedding * smoothing.head, shape)
+    for layer in range(shape.layers):
+        for name, matrix in layer_matrices(file, shape, layer, smoothing):
+            if precision is Precision.FP32:
+                yield f"{name}.{layer}", matrix.T
+            else:
+                levels, scales = quantise_rows(matrix)
+                yield f"{name}.{layer}", levels.T
+                yield f"{name}_scales.{layer}", scales
+        yield f"attention_norm.{layer}", file.tensor(f"blk.{layer}.attn_norm.weight") / smoothing.attention[layer]
+        yield f"mlp_norm.{layer}", file.tensor(f"blk.{layer}.ffn_norm.weight") / smoothing.mlp[layer]
+    head = smoothing.head if precision is Precision.INT8 else np.float32(1)
+    yield "last_norm", file.tensor("output_norm.weight") / head
+
+
+def _rotations(shape: LlamaShape) -> Iterator[tuple[str, Float32Array]]:
+    frequencies = shape.theta ** (-np.arange(0, shape.head_width, 2) / shape.head_width)
+    angles = np.arange(shape.positions)[:, None] * frequencies
+    yield "cosines", np.cos(angles).astype(np.float32)
+    yield "sines", np.sin(angles).astype(np.float32)
+
+
+def layer_matrices(
+    file: Gguf, shape: LlamaShape, layer: int, smoothing: Smoothing
+) -> Iterator[tuple[str, Float32Array]]:
+    """Yield the matrices of one layer, outputs by inputs."""
+    inner = smoothing.inner[layer]
+
+    def tensor(name: str) -> Float32Array:
+        return file.tensor(f"blk.{layer}.{name}.weight")
+
+    queries = _halves_apart(tensor("attn_q"), shape.heads)
+    keys = _halves_apart(tensor("attn_k"), shape.key_heads)
+    yield "qkv", np.concatenate([queries, keys, tensor("attn_v")]) * smoothing.attention[layer]
+    yield "out", tensor("attn_output")
+    yield "gate_up", np.concatenate([tensor("ffn_gate"), tensor("ffn_up") / inner[:, None]]) * smoothing.mlp[layer]
+    yield "down", tensor("ffn_down") * inner
+
+
+def _halves_apart(matrix: Float32Array, heads: int) -> Float32Array:
+    """Undo GGUF's order of rows, where the two numbers that rotate together are neighbours, to halves of the head."""
+    outputs, inputs = matrix.shape
+    return matrix.reshape(heads, outputs // heads // 2, 2, inputs).swapaxes(1, 2).reshape(outputs, inputs)
+
+
+def _embedding_int8(embedding: Float32Array) -> Iterator[tuple[str, Array]]:
+    """Yield blocks of bytes with a scale each: without loss where the file stores the embedding so (Q8_0)."""
+    levels, scales = quantise_blocks(embedding, EMBEDDING_BLOCK)
+    yield "embedding", levels
+    yield "embedding_scales", scales
+
+
+def _head_int8(embedding: Float32Array, shape: LlamaShape) -> Iterator[tuple[str, Array]]:
+    levels, scales = quantise_rows(embedding)
+    yield "head", levels.reshape(HEAD_PARTS, shape.head_part, shape.width).swapaxes(1, 2)
+    yield "head_scales", scales
+
 
 # Measured on two cores: less leaves them idle between the layers, more leaves the caches.
 _BATCH_POSITIONS = 256

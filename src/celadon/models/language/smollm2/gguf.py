@@ -108,15 +108,7 @@ class _Cursor:
 
 @dataclass(frozen=True)
 class Gguf:
-    """An open GGUF file.
-
-    Attributes
-    ----------
-    path
-        The file.
-    metadata
-        What it says of the model.
-    """
+    """An open GGUF file, and what its metadata says of the model."""
 
     path: str
     metadata: Mapping[str, Any]

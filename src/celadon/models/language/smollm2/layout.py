@@ -1,4 +1,10 @@
-"""Which weights a graph reads and where each stands in the weight file: for who builds the graph and who fills it."""
+"""Which weights a graph reads and where each stands in the weight file: for who builds the graph and who fills it.
+
+Factors make activations easier to round: some numbers of every token are always large, and take all the steps. A factor
+divides one number of all tokens and multiplies the weights that this number meets, so the model stays the same but for
+rounding. Division costs nothing: it goes into the weights that made the number (a norm, or the rows of a matrix). The
+factors of SmolLM2 come from :mod:`celadon.train.language_models.smollm2_smoothing` and are shipped.
+"""
 
 from __future__ import annotations
 
@@ -6,9 +12,13 @@ import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import StrEnum
+from importlib.resources import files
 from typing import NamedTuple
 
 import numpy as np
+import numpy.typing as npt
+
+from celadon.models.language.smollm2.gguf import Float32Array
 
 # Where a weight may begin: pages of memory, so that the file is mapped and not copied.
 ALIGNMENT = 4096
@@ -31,16 +41,9 @@ class Precision(StrEnum):
 class LlamaShape:
     """The size of a Llama model, as its GGUF file states it.
 
-    Attributes
-    ----------
-    vocabulary, width, layers, heads, key_heads, inner
-        How many tokens, numbers per token, layers, heads that ask, heads that answer, and numbers inside the MLP.
-    positions
-        The longest context, with the mark for the beginning.
-    epsilon
-        Added to the mean square in the normalisation.
-    theta
-        The base of the rotary frequencies.
+    ``heads`` ask and ``key_heads`` answer; ``inner`` is inside the MLP; ``positions`` is the longest context, with the
+    mark for the beginning; ``epsilon`` is added to the mean square in the normalization; ``theta`` is the base of the
+    rotary frequencies.
     """
 
     vocabulary: int
@@ -140,3 +143,51 @@ def linear_shapes(shape: LlamaShape) -> dict[str, tuple[int, int]]:
         "gate_up": (shape.width, 2 * shape.inner),
         "down": (shape.inner, shape.width),
     }
+
+
+# The file holds logarithms in steps of a quarter to the base 2, as signed bytes.
+STEPS = 4
+
+
+@dataclass(frozen=True, eq=False)
+class Smoothing:
+    """Factors for what goes into the attention and the MLP of each layer, into the second matrix of its MLP, and the
+    head.
+    """
+
+    attention: Float32Array
+    mlp: Float32Array
+    inner: Float32Array
+    head: Float32Array
+
+
+def no_smoothing(shape: LlamaShape) -> Smoothing:
+    """Return factors of one."""
+    return unpack_smoothing(np.zeros(smoothing_size(shape), dtype=np.int8), shape)
+
+
+def read_smoothing(shape: LlamaShape) -> Smoothing:
+    """Read the factors of SmolLM2."""
+    with files("celadon.models.language.smollm2").joinpath("smoothing.npy").open("rb") as file:
+        return unpack_smoothing(np.load(file, allow_pickle=False), shape)
+
+
+def smoothing_size(shape: LlamaShape) -> int:
+    """Return how many factors a model of this size has."""
+    return shape.layers * (2 * shape.width + shape.inner) + shape.width
+
+
+def unpack_smoothing(packed: npt.NDArray[np.int8], shape: LlamaShape) -> Smoothing:
+    """Return the factors of a file's numbers."""
+    factors = np.exp2(packed.astype(np.float32) / STEPS)
+    layers = factors[: -shape.width].reshape(shape.layers, -1)
+    attention, mlp, inner = np.split(layers, [shape.width, 2 * shape.width], axis=1)
+    return Smoothing(attention, mlp, inner, factors[-shape.width :])
+
+
+def pack_smoothing(factors: Smoothing) -> npt.NDArray[np.int8]:
+    """Return the numbers of a file, the nearest to the factors."""
+    layers = np.concatenate([factors.attention, factors.mlp, factors.inner], axis=1)
+    logarithms = np.log2(np.concatenate([layers.ravel(), factors.head])) * STEPS
+    packed: npt.NDArray[np.int8] = np.clip(np.rint(logarithms), -127, 127).astype(np.int8)
+    return packed
