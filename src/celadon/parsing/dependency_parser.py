@@ -84,7 +84,7 @@ class DependencyParse:
 
 
 class DependencyParser:
-    """spaCy's parser with its weights; :func:`dependency_parser` opens one. A sentence has seconds of processor time."""
+    """spaCy's parser with its weights; :func:`dependency_parser` opens one; ``time_limit`` is in processor time."""
 
     def __init__(self, folder: Path, name: str = NAME, time_limit: float = TIME_LIMIT) -> None:
         self.name = name

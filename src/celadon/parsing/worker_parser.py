@@ -1,4 +1,4 @@
-"""Parsers that run in processes of their own: a library that crashes or hangs costs one sentence, and is started again."""
+"""Parsers whose library runs in processes of its own: what goes wrong inside it costs a sentence, never the run."""
 
 from __future__ import annotations
 

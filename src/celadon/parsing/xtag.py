@@ -336,7 +336,7 @@ def read_morphology(file: XtagFile) -> dict[str, tuple[Reading, ...]]:
 
 
 class Place(NamedTuple):
-    """A leaf of a tree, seen from the anchor: its side, and the label of the node above the anchor that it hangs from."""
+    """A leaf of a tree, seen from the anchor: its side, and the node above the anchor that it hangs from."""
 
     label: str
     side: Side

@@ -199,7 +199,7 @@ class OnnxEncoder:
 
     @classmethod
     def open(cls, folder: Path, name: str, threads: int | None = None) -> OnnxEncoder:
-        """Load an encoder from a folder of the format ``celadon-encoder/1``; without ``threads``, one per core encodes."""
+        """Load an encoder from a folder of the format ``celadon-encoder/1``; without ``threads``, one per core."""
         description = read_description(folder)
         tokenizer = load_tokenizer(folder / "tokenizer.json")
         path = folder / "model.onnx"

@@ -36,7 +36,7 @@ Feed = Callable[[IntArray], Mapping[str, Any]]
 
 @dataclass(frozen=True)
 class RowCheck:
-    """How a kind of graph is checked: its inputs for rows of token ids of one length, and the output that is averaged."""
+    """How a kind of graph is checked: its inputs for rows of ids of one length, and the output that is averaged."""
 
     feed: Feed
     output: str
