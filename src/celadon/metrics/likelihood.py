@@ -331,7 +331,7 @@ class Morcela(OfAnyModel):
         )
 
     def _of_model(self) -> MorcelaWeights:
-        from celadon.models.language.loading import morcela_weights
+        from celadon.models.language.language_model import morcela_weights
 
         weights = morcela_weights(self.model)
         if weights is None:

@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from celadon.core import InputError, UsageError
-from celadon.models.networks.mapped_graph import graph_without_tables
+from celadon.models.networks.onnx_graph import graph_without_tables
 from celadon.models.store.manifest import DamagedError, read_manifest, sha256_of
 
 if TYPE_CHECKING:

@@ -137,7 +137,7 @@ def parses_of(batch: Batch, name: str, recent: bool) -> Parses:
 
 def likelihoods_of(batch: Batch, model: str, context: str, variant: str, recent: bool) -> Likelihoods:
     """Score the tokens of all texts by a language model."""
-    from celadon.models.language.loading import language_model
+    from celadon.models.language.language_model import language_model
 
     loaded = language_model(model)
     units, reasons = readable_units(batch, loaded.scripts, loaded.name, context)
@@ -164,7 +164,7 @@ def _any_known(scores: TokenScores) -> bool:
 
 def _scored(model: LanguageModel, key: tuple[str, str], texts: Sequence[str], recent: bool) -> list[TokenScores]:
     """Score texts, each once; the model sorts them by length and runs them in full batches."""
-    from celadon.models.language.loading import recent_scores
+    from celadon.models.language.language_model import recent_scores
 
     known: dict[str, TokenScores] = {}
     if recent:
