@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from celadon.models.language.ngram_tables import NgramTables
+from celadon.models.language.ngram_lm import NgramTables
 from celadon.realize.lp_chooser import LEAF, LEAF_SCORES, Beam, Lattice, best_sentences
 from celadon.realize.order_model import TreeletScores
 from celadon.realize.trees import WordTree, arrange

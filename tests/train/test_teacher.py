@@ -11,8 +11,7 @@ import pytest
 from celadon.cli import main
 from celadon.core import InputError, UsageError
 from celadon.models.encoders.encoder import open_sentence_encoder
-from celadon.models.language.smollm2.layout import Precision
-from celadon.models.language.smollm2.smoothing import no_smoothing
+from celadon.models.language.smollm2.layout import Precision, no_smoothing
 from celadon.train.combinations.ratings import area_under_curve
 from celadon.train.corpus import Corpus
 from celadon.train.encoders.recipes import TeacherRecipe

@@ -187,7 +187,7 @@ def _realized(
 
 
 def _ranked_again(arguments: argparse.Namespace, realizer: Realizer, some: list[_Made]) -> Iterator[_Made]:
-    from celadon.models.language.loading import language_model
+    from celadon.models.language.language_model import language_model
     from celadon.realize.lp_chooser import rescore
     from celadon.synth.tokens import capitalised, text_of
 

@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from celadon.core import IntArray
-from celadon.models.language.ngram_tables import KeyArray, NgramTables, find
+from celadon.models.language.ngram_lm import KeyArray, NgramTables, find
 from celadon.realize.trees import known_form
 
 BEGIN, END = "<s>", "</s>"

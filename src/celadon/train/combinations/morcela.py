@@ -22,8 +22,7 @@ from celadon.core import FloatArray, InputError, UsageError
 from celadon.io import Fields, atomic_write_text
 from celadon.meta.correlation import pearson, spearman
 from celadon.meta.table import less_is_better
-from celadon.models.language.language_model import LanguageModel
-from celadon.models.language.loading import language_model
+from celadon.models.language.language_model import LanguageModel, language_model
 from celadon.train.combinations.ratings import (
     Progress,
     RatedTexts,

@@ -18,7 +18,7 @@ import numpy as np
 import numpy.typing as npt
 
 from celadon.core import InputError
-from celadon.models.encoders.onnx_encoder import CHECK, FORMAT
+from celadon.models.encoders.encoder import CHECK, FORMAT
 from celadon.models.networks.quantization import quantise_blocks, quantise_rows
 from celadon.models.networks.self_check import write_reference_check
 from celadon.train.encoders.network import EncoderNetwork

@@ -14,8 +14,16 @@ import numpy.typing as npt
 from celadon.core import IntArray, OutputError, UsageError
 from celadon.io.atomic import check_distinct, write_atomically
 from celadon.io.compress import Sink, compressed
-from celadon.models.language.ngram_lm import ARPA_BEGIN, ARPA_END, ARPA_UNKNOWN, KIND, TOKENIZER, UNIGRAMS
-from celadon.models.language.ngram_tables import NgramTables, bits_of
+from celadon.models.language.ngram_lm import (
+    ARPA_BEGIN,
+    ARPA_END,
+    ARPA_UNKNOWN,
+    KIND,
+    TOKENIZER,
+    UNIGRAMS,
+    NgramTables,
+    bits_of,
+)
 from celadon.models.language.unigrams import smoothed
 from celadon.train.corpus import Advance, Corpus, EncodedSentences, encode_corpus
 from celadon.train.language_models.kneser_ney import train_ngrams

@@ -2,7 +2,7 @@
 
 ``python -m celadon.train.language_models.smollm2`` writes them again; a test holds that they are what is shipped. With
 ``--checks`` it writes what the fetched models compute, with ``--smoothing GGUF CORPUS`` the factors that the int8 form
-is smoothed by (see :mod:`celadon.models.language.smollm2.smoothing`).
+is smoothed by (see :mod:`celadon.models.language.smollm2.layout`).
 
 A graph has the inputs ``ids`` and ``where`` and the output ``logprobs`` (see :mod:`celadon.models.language.onnx_lm`);
 its weights are in ``weights.bin`` where :func:`~celadon.models.language.smollm2.layout.plan_weights` puts them.
@@ -26,7 +26,7 @@ import numpy as np
 
 from celadon.core import FloatArray, MissingExtraError, UsageError
 from celadon.models.language.smollm2 import convert
-from celadon.models.language.smollm2.filling import layer_matrices
+from celadon.models.language.smollm2.conversion import layer_matrices
 from celadon.models.language.smollm2.gguf import Gguf, read_gguf
 from celadon.models.language.smollm2.layout import (
     EMBEDDING_BLOCK,
@@ -34,10 +34,12 @@ from celadon.models.language.smollm2.layout import (
     SMOLLM2,
     LlamaShape,
     Precision,
+    Smoothing,
     Weight,
+    no_smoothing,
+    pack_smoothing,
     plan_weights,
 )
-from celadon.models.language.smollm2.smoothing import Smoothing, no_smoothing, pack_smoothing
 
 _OPSET, _IR = 20, 10
 _FAR = 1 << 60

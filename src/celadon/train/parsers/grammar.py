@@ -12,8 +12,8 @@ import numpy as np
 from celadon.core import FloatArray, InputError, UsageError
 from celadon.parsing.brackets import TRACE, Tree, TreebankFile, base_label, plain
 from celadon.parsing.grammar import Grammar, Numbers, Rules
-from celadon.parsing.head_rules import head_child
 from celadon.parsing.lexicon import LEANING, RARE, CountedLexicon, CountTable, shapes, tag_shares
+from celadon.parsing.supertags import head_child
 from celadon.train.parsers.trees import with_penn_words
 
 ROOT = "TOP"

@@ -12,8 +12,8 @@ from typing import Any
 from celadon.core import InputError
 from celadon.parsing import Failure
 from celadon.parsing.brackets import Tree, base_label, parse_trees, read_treebank
+from celadon.parsing.chart import FRAGMENT_PENALTY
 from celadon.parsing.chart_parser import ChartParser, check_compiler
-from celadon.parsing.chart_trees import FRAGMENT_PENALTY
 from celadon.parsing.grammar import Grammar
 from celadon.parsing.grammar_files import save_grammar
 from celadon.train.corpus import Advance

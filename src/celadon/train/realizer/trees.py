@@ -12,8 +12,7 @@ from celadon.core import InputError, UsageError
 from celadon.io.conllu import TreeSentence
 from celadon.io.sources import endings
 from celadon.parsing.brackets import read_treebank
-from celadon.parsing.head_rules import is_mark
-from celadon.parsing.supertags import Attachment, Derivation, Host, Level, Side, Supertag, derive
+from celadon.parsing.supertags import Attachment, Derivation, Host, Level, Side, Supertag, derive, is_mark
 from celadon.realize.tree_input import read_trees, small_beginning, words_to_realize
 from celadon.realize.trees import Arranged, arrange
 

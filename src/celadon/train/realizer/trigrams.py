@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from celadon.core import IntArray
-from celadon.models.language.ngram_tables import NgramTables, find
+from celadon.models.language.ngram_lm import NgramTables, find
 from celadon.realize.trees import form, is_punctuation, unknown_class
 from celadon.realize.trigrams import BEGIN, END, Trigrams
 from celadon.text.penn_words import penn_words

@@ -3,7 +3,7 @@
 Factors make activations easier to round: some numbers of every token are always large, and take all the steps. A factor
 divides one number of all tokens and multiplies the weights that this number meets, so the model stays the same but for
 rounding. Division costs nothing: it goes into the weights that made the number (a norm, or the rows of a matrix). The
-factors of SmolLM2 come from :mod:`celadon.train.language_models.smollm2_smoothing` and are shipped.
+factors of SmolLM2 come from :mod:`celadon.train.language_models.smollm2` and are shipped.
 """
 
 from __future__ import annotations
