@@ -56,19 +56,9 @@ def trained(corpus_file: Path, tmp_path_factory: pytest.TempPathFactory) -> Trai
 
 
 def _command(corpus_file: Path, folder: Path) -> list[str]:
-    options = "--vocab 80 --hidden 16 --tokens 12000 --batch-tokens 128 --learning-rate 0.01 --warm-up 500"
-    return [
-        "train",
-        "lm",
-        str(corpus_file),
-        "--output",
-        str(folder),
-        "--threads",
-        "1",
-        "--hold-out",
-        "0.1",
-        *options.split(),
-    ]
+    options = "--threads 1 --hold-out 0.1 --vocab 80 --hidden 16 --tokens 12000 --batch-tokens 128"
+    options += " --learning-rate 0.01 --warm-up 500"
+    return ["train", "lm", str(corpus_file), "--output", str(folder), *options.split()]
 
 
 def test_beats_the_unigrams_it_began_with(trained: Training) -> None:

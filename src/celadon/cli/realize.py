@@ -97,7 +97,7 @@ def run(arguments: argparse.Namespace) -> int:
         if arguments.lattice and number == 0:
             with StagedText(arguments.lattice, _drawn(made)) as staged:
                 staged.commit()
-        shown = _rows(made, arguments) if _wants_rows(arguments) else _lines(made, arguments)
+        shown = _rows(made, arguments) if (arguments.output or "").endswith(".jsonl") else _lines(made, arguments)
         if arguments.output:
             lines += shown
         else:
@@ -135,10 +135,6 @@ def _show_coverage(coverages: Sequence[Coverage | None]) -> None:
     told = [each for each in coverages if each is not None]
     if told:
         print(f"xtag: {sum(told[1:], told[0])}", file=sys.stderr)
-
-
-def _wants_rows(arguments: argparse.Namespace) -> bool:
-    return bool(arguments.output) and arguments.output.endswith(".jsonl")
 
 
 def _read(arguments: argparse.Namespace) -> tuple[list[TreeSentence], int]:

@@ -90,7 +90,8 @@ class PathChooser:
         for word in range(len(self._tree) - 1, -1, -1):
             self._done[word] = self._subtree(word)
         root = self._done[0]
-        scores = root.score + self._opening(root) + self._table[self._ending(root), root.last, self._end]
+        before_last = np.where(root.before_last >= 0, root.before_last, self._begin)
+        scores = root.score + self._opening(root) + self._table[before_last, root.last, self._end]
         ranked = np.argsort(-scores, kind="stable")
         yield from (Path(tuple(self._words(0, int(at))), float(scores[at])) for at in ranked)
 
@@ -98,10 +99,6 @@ class PathChooser:
         first = self._table[self._begin, self._begin, root.first].astype(np.float64)
         second = np.where(root.second >= 0, self._table[self._begin, root.first, root.second], 0.0)
         return np.asarray(first + second)
-
-    def _ending(self, root: Parts) -> IntArray:
-        """The word before the last, or the begin mark."""
-        return np.where(root.before_last >= 0, root.before_last, self._begin)
 
     def _subtree(self, word: int) -> Parts:
         lattice, scores = self._lattices[word], self._scores[word]

@@ -59,23 +59,10 @@ def save_fergus(folder: Path, trained: TrainedFergus) -> None:
 
 
 def open_realizer(name: str = BUILTIN) -> tuple[Fergus | Baseline, str]:
-    """Open a realizer.
+    """Open a realizer, and return it with the sha256 of its files.
 
-    Parameters
-    ----------
-    name
-        A folder that ``celadon train fergus`` wrote, or ``builtin-fergus``; for the baseline learnt beside it,
-        ``baseline:`` before that, or ``baseline`` alone.
-
-    Returns
-    -------
-    tuple
-        The realizer, and the sha256 of its files.
-
-    Raises
-    ------
-    InputError
-        There is none, or it is damaged.
+    The name is a folder that ``celadon train fergus`` wrote, or ``builtin-fergus``; for the baseline learnt beside it,
+    ``baseline:`` before that, or ``baseline`` alone. Raises InputError where there is none, or it is damaged.
     """
     kind, _, place = name.partition(":")
     if kind != BASELINE:

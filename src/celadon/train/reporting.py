@@ -61,22 +61,9 @@ def _written(value: Any) -> str:
 def model_card(
     name: str, description: str, about: str, data: Sequence[str], figures: str, commands: Sequence[str]
 ) -> str:
-    """Return what people should know of a model, in Markdown.
+    """Return what people should know of a model, in Markdown; without a heading where the name is empty.
 
-    Parameters
-    ----------
-    name
-        The heading; none where it is empty.
-    description
-        What the model is.
-    about
-        What the data are, and their license.
-    data
-        Lines about the data.
-    figures
-        How well the model does.
-    commands
-        What made it.
+    ``about`` says what the data are, and their license; ``data`` are further lines about them.
     """
     heading = f"# {name}\n\n" if name else ""
     made = "\n".join(f"    {command}" for command in commands)

@@ -254,7 +254,10 @@ class _Fit:
             "weak": round(float(np.quantile(self.seen.likeness[sound], _WEAK)), 3) if sound.any() else 0.0,
             "documents": {"fitted": int(self.fitted.sum()), "apart": int((~self.fitted).sum())},
         }
-        figures = {**self._reliability(values), OVERALL: self._told(overall, values)}
+        figures = {
+            **{name: self._tells(name, values[name], ~self.fitted) for name in ASPECTS},
+            OVERALL: self._told(overall, values),
+        }
         for each, seen in self.rated:
             figures[each.name] = self._correlation(grammar, each, seen, worst)
         return FittedCeladon(content, figures)
@@ -333,10 +336,6 @@ class _Fit:
         losses = np.sum([overall[name].loss(values[name]) for name in ASPECTS], axis=0)
         rows = ~self.fitted & np.isfinite(losses)
         return spearman(-losses[rows], self.worth[rows]).value
-
-    def _reliability(self, values: Mapping[str, FloatArray]) -> dict[str, float]:
-        """How well each aspect tells its damage: the rank correlation on the documents kept apart."""
-        return {name: self._tells(name, values[name], ~self.fitted) for name in ASPECTS}
 
     def _tells(self, aspect: str, values: FloatArray, some: npt.NDArray[np.bool_]) -> float:
         """The rank correlation of an aspect with its damage on some of the documents."""

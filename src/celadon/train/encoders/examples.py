@@ -176,7 +176,12 @@ def make_examples(
     if not others:
         raise InputError("the corpus has no two sentences in a row that could be damaged")
     damager = Damager(others, random)
-    treebank = [(text,) for path in sources.treebanks for text in _treebank(path)] * amounts.treebank_passes
+    treebank = [
+        (text,)
+        for path in sources.treebanks
+        for text in read_conllu_texts(str(path))
+        if FEWEST_WORDS <= len(text.split()) <= MOST_WORDS
+    ] * amounts.treebank_passes
     labelled = [row for path in sources.labelled for row in _labelled(path)] * amounts.labelled_passes
     labelled += [row for path in sources.disfluent for row in _disfluent(path)]
     alone = [[row._replace(text=damager.varied(row.text))] for row in labelled]
@@ -200,10 +205,6 @@ def _neighbours(corpus: Corpus, advance: Advance) -> Iterator[tuple[_Two, bool]]
                 yield (sentences[at], sentences[at + 1]), paragraph.held_out
                 at += 1
             at += 1
-
-
-def _treebank(path: Path) -> Iterator[str]:
-    return (text for text in read_conllu_texts(str(path)) if FEWEST_WORDS <= len(text.split()) <= MOST_WORDS)
 
 
 def _labelled(path: Path) -> list[_Row]:
@@ -232,9 +233,10 @@ class Damager:
         """For each group of texts the rows of its unit; a group with a text that cannot be damaged is left out."""
         found = []
         for group in texts:
-            copies = [self._damaged(text) for text in group]
-            if all(copies):
-                found.append(self._dressed([row for two in zip(group, copies, strict=True) for row in _rows(*two)]))
+            copies = [copy for text in group if (copy := self._damaged(text))]
+            if len(copies) == len(group):
+                rows = [row for text, copy in zip(group, copies, strict=True) for row in (_Row(text, 1.0), copy)]
+                found.append(self._dressed(rows))
         return found
 
     def varied(self, text: str) -> str:
@@ -261,12 +263,6 @@ class Damager:
         else:
             made = damage(text, self._random, self._others)
         return None if made is None else _Row(made.text, _BARELY_DAMAGED * (1 - made.severity), made.kinds[0])
-
-
-def _rows(text: str, copy: _Row | None) -> Iterator[_Row]:
-    if copy is not None:
-        yield _Row(text, 1.0)
-        yield copy
 
 
 def _numbered(

@@ -245,15 +245,13 @@ def _marked(tree: Tree) -> Tree:
         return tree
     base, children = base_label(tree.label), tuple(map(_marked, tree.children))
     marks = [base]
-    if base == "S" and any("-SBJ" in child.label and _is_empty(child) for child in tree.children):
+    if base == "S" and any(
+        "-SBJ" in child.label and all(leaf.label == TRACE for leaf in child.leaves()) for child in tree.children
+    ):
         marks.append(GAP)
     if base == "NP" and TIME in tree.label.split("-"):
         marks.append(TIME)
     return Tree("-".join(marks), children)
-
-
-def _is_empty(tree: Tree) -> bool:
-    return all(leaf.label == TRACE for leaf in tree.leaves())
 
 
 def estimate(trees: Iterable[Tree], recipe: ParserRecipe, tagged: Sequence[Sequence[Tree]] = ()) -> Grammar:

@@ -65,7 +65,9 @@ def number_sentences(sentences: Iterable[Sequence[str]]) -> Sentences:
 def with_small_beginnings(sentences: Sentences) -> Sentences:
     """The first word of each sentence in small letters, where it is oftener so within sentences."""
     number = {name: at for at, name in enumerate(sentences.forms)}
-    small = np.array([number.get(_small(name), at) for at, name in enumerate(sentences.forms)], dtype=np.int64)
+    small = np.array(
+        [number.get(name[:1].lower() + name[1:], at) for at, name in enumerate(sentences.forms)], dtype=np.int64
+    )
     first = sentences.starts[:-1][np.diff(sentences.starts) > 0]
     inner = np.ones(len(sentences.ids), dtype=np.bool_)
     inner[first] = False
@@ -86,10 +88,6 @@ def joined(written: Sentences, treebank: Sentences, repeat: int) -> Sentences:
         starts.append(treebank.starts[1:] + end)
         end += len(treebank.ids)
     return Sentences(tuple(number), np.concatenate(ids), np.concatenate(starts))
-
-
-def _small(name: str) -> str:
-    return name[:1].lower() + name[1:]
 
 
 def train_trigrams(sentences: Sentences, recipe: TrigramRecipe) -> Trigrams:

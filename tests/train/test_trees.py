@@ -1,14 +1,17 @@
-"""Trees of newer treebanks with Penn words: the same words as the chart parser reads, one tag for each."""
+"""Trees of newer treebanks: Penn words with one tag each, and the document that each tree is of."""
 
 from __future__ import annotations
 
+import json
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
 
-from celadon.parsing.brackets import parse_trees
+from celadon.core import InputError
+from celadon.parsing.brackets import Tree, TreebankFile, parse_trees
 from celadon.text.penn_words import penn_words
-from celadon.train.parsers.trees import read_tagged, with_penn_words
+from celadon.train.parsers.trees import by_document, read_tagged, with_penn_words
 
 TREES = {
     "A well-known, state-of-the-art parser": (
@@ -68,3 +71,46 @@ def test_tagged_sentences(tmp_path: Path) -> None:
         ("NNP", "Ann"), ("VBZ", "sells"), ("NNS", "goods"), (":", "--"), ("VB", "mail"),
         ("ADD", "name@example.com"), (".", "."),
     ]  # fmt: skip
+
+
+TEXTS = {
+    "ferry": "Overview\n\nThe ferry runs (daily). It is late. See also",
+    "harbor": "Overview\n\nThe harbor froze. It is late.\n\nNotes",
+    "market": "See also\n\nThe market moved.",
+}
+
+
+def tree(words: str) -> Tree:
+    return Tree("X", tuple(Tree("NN", (), word) for word in words.split()))
+
+
+@pytest.fixture
+def documents(tmp_path: Path) -> str:
+    path = tmp_path / "documents.jsonl"
+    path.write_text("".join(json.dumps({"id": name, "text": text}) + "\n" for name, text in TEXTS.items()))
+    return str(path)
+
+
+def divided(sentences: Sequence[str], documents: str) -> dict[str, list[str]]:
+    files = by_document([TreebankFile("all", tuple(map(tree, sentences)))], documents)
+    return {file.name: [" ".join(each.words()) for each in file.trees] for file in files}
+
+
+def test_trees_go_to_their_documents(documents: str) -> None:
+    ferry = ["Overview", "The ferry runs -LRB- daily -RRB- .", "It is late .", "an address", "See also"]
+    harbor = ["Overview", "The harbor froze .", "It is late .", "Notes"]
+    market = ["See also", "The market moved ."]
+    # "Overview" is in the document before too, so that it stays there: only what comes once is certain
+    assert divided([*ferry, *harbor[1:], *market], documents) == {
+        "ferry": ferry, "harbor": harbor[1:], "market": market
+    }  # fmt: skip
+    assert list(divided([*harbor, *market], documents)) == ["harbor", "market"]
+
+
+def test_documents_that_do_not_fit_are_refused(documents: str) -> None:
+    with pytest.raises(InputError, match="none of the trees"):
+        divided(["Something else ."], documents)
+    with pytest.raises(InputError, match="the trees of ferry are not one after another"):
+        divided(["The ferry runs -LRB- daily -RRB- .", "The market moved .", "The ferry runs"], documents)
+    with pytest.raises(InputError, match="missing"):
+        divided(["Something ."], documents + ".missing")
