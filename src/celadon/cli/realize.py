@@ -106,7 +106,8 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.output:
         with StagedText(arguments.output, "".join(f"{line}\n" for line in lines)) as staged:
             staged.commit()
-    _show_coverage(coverages)
+    if covered := [each for each in coverages if each is not None]:
+        print(f"xtag: {sum(covered[1:], covered[0])}", file=sys.stderr)
     return _REFUSED if refused else 0
 
 
@@ -129,12 +130,6 @@ def _opened(arguments: argparse.Namespace) -> tuple[Realizer, XtagSites | None]:
 
     sites = open_sites(arguments.grammar)
     return replace(realizer, sites=sites), sites
-
-
-def _show_coverage(coverages: Sequence[Coverage | None]) -> None:
-    told = [each for each in coverages if each is not None]
-    if told:
-        print(f"xtag: {sum(told[1:], told[0])}", file=sys.stderr)
 
 
 def _read(arguments: argparse.Namespace) -> tuple[list[TreeSentence], int]:

@@ -86,16 +86,10 @@ class Arranged:
 
 
 def arrange(words: Sequence[str], heads: Sequence[int], relations: Sequence[str] = ()) -> Arranged:
-    """Make a tree whose order comes from its content alone.
+    """Make a tree of words whose order comes from its content alone.
 
-    Parameters
-    ----------
-    words
-        The words, in any order.
-    heads
-        For each word the number of the one it depends on; -1 for the root. They must be a tree.
-    relations
-        For each word its relation to its head, if that is to be used.
+    For each word, in any order, ``heads`` has the number of the one it depends on, -1 for the root; they must be a
+    tree. ``relations`` are used if they are given.
     """
     below: list[list[int]] = [[] for _ in words]
     root = 0

@@ -35,21 +35,10 @@ _BOUNDS = np.array(tuple(accumulate(kind.weight for kind in KINDS.values())))
 
 
 def damage(sentence: str, rng: Rng, others: Others) -> Damaged | None:
-    """Damage a sentence, in one way or in several.
+    """Damage a sound sentence, in one way or in several; the same state of ``rng`` gives the same damage.
 
-    Parameters
-    ----------
-    sentence
-        A sentence that is as good as can be had.
-    rng
-        Where all chance comes from: the same state gives the same damage.
-    others
-        Sentences of other texts, for the kinds that put in what does not belong here. May be empty.
-
-    Returns
-    -------
-    Damaged or None
-        Never the sentence itself, whatever the case and the white space; None where nothing could be done to it.
+    ``others`` are sentences of other texts, for the kinds that put in what does not belong here; there may be none.
+    The result is never the sentence itself, whatever the case and the white space; None where nothing could be done.
     """
     wanted = _how_many(sentence, rng)
     whole, kinds, soundness = split(sentence), list[str](), 1.0
