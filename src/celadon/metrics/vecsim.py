@@ -14,14 +14,29 @@ from typing import ClassVar, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from celadon.core import Evidence, FloatArray, IntArray, Metric, MetricInfo, MetricScores, Need, Sample, UsageError
+from celadon.core import (
+    Evidence,
+    FloatArray,
+    IntArray,
+    Metric,
+    MetricInfo,
+    MetricScores,
+    Need,
+    Sample,
+    Section,
+    Span,
+    UsageError,
+)
 from celadon.metrics.word_bags import DROP, SENTENCES, WordReading, bags_and_points, read_texts, weighted_words
 from celadon.models.store.places import HF_PREFIX
 from celadon.scoring.batch import Batch
 from celadon.scoring.batch.units import Units, columns_of, readable_units
+from celadon.text.layout import shortened
 
 AVERAGE, MINILM = "average", "minilm"
 BUILTIN = "builtin"
+# a cosine of 1 but for rounding
+_SAME = 1 - 1e-6
 NO_KNOWN_REFERENCE = "no reference can be read: none has words of a kind that is known"
 
 
@@ -88,9 +103,7 @@ class Vecsim(Metric):
         return _TextVectors(_means(found.places.owner, found.rows, len(batch)), found.reasons)
 
     def evidence(self, sample: Sample) -> Evidence | None:
-        from celadon.metrics.vecsim_evidence import nearest_sentences
-
-        return None if self.encoder == AVERAGE else nearest_sentences(self, sample)
+        return None if self.encoder == AVERAGE else _nearest_sentences(self, sample)
 
     def models(self) -> tuple[str, ...]:
         from celadon.models.encoders.encoder import sentence_encoder
@@ -152,3 +165,25 @@ def _averaged(batch: Batch, reading: WordReading) -> _TextVectors:
     bags, means = bags_and_points(SENTENCES, [texts[batch.samples[row].text] for row in rows], points)
     # a text here is one sentence, so that its bag is one point
     return _TextVectors(_means(np.array(rows, dtype=np.int64), means[bags.items], len(batch)), reasons)
+
+
+def _nearest_sentences(metric: Vecsim, sample: Sample) -> Evidence | None:
+    """Show for each sentence the nearest of the nearest reference; None where they cannot be compared."""
+    pairs = [Sample(sample.text, (reference,)) for reference in sample.references]
+    values = metric.score(Batch(pairs)).values if pairs else np.zeros(0)
+    if np.isnan(values).all():
+        return None
+    best = int(np.nanargmax(values))
+    found = sentence_vectors(Batch([Sample(sample.text), Sample(sample.references[best])]), metric.encoder)
+    ours, theirs = (np.flatnonzero(found.places.owner == side) for side in (0, 1))
+    cosines = found.rows[ours].astype(np.float64) @ found.rows[theirs].astype(np.float64).T
+    spans: list[Span] = []
+    for at, row in zip(ours.tolist(), cosines.tolist(), strict=True):
+        cosine = max(row)
+        target = int(theirs[row.index(cosine)])
+        start, end = int(found.places.starts[target]), int(found.places.ends[target])
+        label = "match" if cosine > _SAME else "other"
+        note = f"{shortened(sample.references[best][start:end])}, {cosine:.2f}"
+        spans.append(Span(int(found.places.starts[at]), int(found.places.ends[at]), label, note))
+    marks = Section("marks", "Nearest in the reference", tuple(spans), reference=best)
+    return Evidence(metric.spec, f"the cosine of text and reference is {float(values[best]):.3f}", (marks,))
