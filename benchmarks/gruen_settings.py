@@ -82,7 +82,7 @@ def coherence(documents: list[Document]) -> None:
     chosen = documents[:DAMAGED]
     for start in tqdm(range(0, len(chosen), 256), unit=" batches", disable=None):
         batch = Batch([Sample(document.text) for document in chosen[start : start + 256]])
-        for name, metric in Gruen().part_metrics().items():
+        for name, metric in Gruen().members().items():
             parts[name].append(metric.score(batch).values)
     columns = {name: np.concatenate(found) for name, found in parts.items()}
     whole = 1 - np.array([document.amount for document in chosen])

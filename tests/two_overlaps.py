@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import ClassVar
 
 from celadon.core import Components, Fitted, Metric, MetricInfo, MetricScores, Need
-from celadon.metrics.lcs_overlap import RougeL
+from celadon.metrics.overlap import RougeL
 from celadon.metrics.standardized import StandardizedSum
 from celadon.metrics.translation import Chrf
 from celadon.scoring.batch import Batch

@@ -15,9 +15,8 @@ from celadon.cli import main
 from celadon.core import InputError, Sample
 from celadon.io.weight_files import QualityModel, read_quality, write_quality
 from celadon.metrics import sumqe
-from celadon.metrics.quality_features import NAMED, quality_features
 from celadon.metrics.reading.features import ReadingModels, reading_features
-from celadon.metrics.sumqe import QUESTIONS, Sumqe
+from celadon.metrics.sumqe import NAMED, QUESTIONS, Sumqe, quality_features
 from celadon.scoring.batch import Batch
 from tests import processes
 from tests.conftest import builtin_is_there, missing_part

@@ -10,7 +10,7 @@ import pytest
 
 from celadon.core import Metric, MetricScores
 from celadon.metrics import registry
-from celadon.metrics.ngram_overlap import Rouge1
+from celadon.metrics.overlap import Rouge1
 from celadon.reproduce.blocks import BEGIN, END
 from celadon.scoring.batch import Batch
 from tests.reproduce.registered import Gruen

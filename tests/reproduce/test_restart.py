@@ -148,7 +148,7 @@ def test_scores_of_changed_code_are_made_again(
     added = ast.parse("CHANGED = True")
 
     def changed(name: str) -> ast.Module | None:
-        return added if name == "celadon.metrics.ngram_overlap" else known(name)
+        return added if name == "celadon.metrics.overlap" else known(name)
 
     monkeypatch.setattr(store, "_tree", changed)
     assert reproduce(*options) == 0
@@ -166,6 +166,6 @@ def test_the_fingerprint_follows_imports() -> None:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(store, "_tree", noted)
         store.fingerprint(load("rougeL"))
-    assert {"celadon.metrics.lcs_overlap", "celadon.metrics.references", "celadon.text.subsequences"} <= seen
+    assert {"celadon.metrics.overlap", "celadon.metrics.references", "celadon.text.subsequences"} <= seen
     assert "celadon.metrics.meteor" not in seen
     assert "celadon.metrics.registry" not in seen

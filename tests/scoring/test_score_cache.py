@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 
 import celadon
 from celadon.core import Components, Metric, MetricScores, Sample, Tree
-from celadon.metrics.lcs_overlap import RougeL
+from celadon.metrics.overlap import RougeL
 from celadon.metrics.registry import load, load_all
 from celadon.scoring.batch import Batch
 from celadon.scoring.cache import score_file

@@ -16,9 +16,8 @@ import celadon
 from celadon.cli import main
 from celadon.core import InputError, UsageError
 from celadon.io.weight_files import read_quality
-from celadon.metrics.quality_features import NAMED
 from celadon.metrics.reading.features import ReadingModels
-from celadon.metrics.sumqe import QUESTIONS
+from celadon.metrics.sumqe import NAMED, QUESTIONS
 from celadon.train.combinations.rated_sets import damaged_sets, lower_ratings, read_sets
 from celadon.train.combinations.ridge import PENALTIES, Problem, Search, Setting, scale_of
 from celadon.train.combinations.sumqe import MULTI, SINGLE, Measured, fit_heads, folds_of, held_out_figures, measure

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from typing import ClassVar
 
 from celadon.core import Evidence, Metric, MetricInfo, Need, Sample
-from celadon.metrics.lcs_overlap import RougeL
+from celadon.metrics.overlap import RougeL
 from celadon.metrics.standardized import StandardizedSum
 
 

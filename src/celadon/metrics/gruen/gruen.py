@@ -50,8 +50,7 @@ class Gruen(Metric):
         if not any(getattr(self, part) for part in PARTS):
             raise UsageError("gruen: all four parts are switched off")
 
-    def part_metrics(self) -> dict[str, Metric]:
-        """The parts that count, each as a metric."""
+    def members(self) -> dict[str, Metric]:
         vectors = tier_of(self.tier).vectors
         every: dict[str, Metric] = {
             "grammaticality": GruenGrammaticality(self.tier),
@@ -64,7 +63,7 @@ class Gruen(Metric):
     def score(self, batch: Batch) -> MetricScores:
         parts = {name: np.full(len(batch), np.nan) for name in PARTS}
         total, reasons = np.zeros(len(batch)), dict[int, str]()
-        for name, metric in self.part_metrics().items():
+        for name, metric in self.members().items():
             found = metric.score(batch)
             parts[name] = found.values
             total = total + getattr(WEIGHTS, name) * found.values
@@ -72,12 +71,12 @@ class Gruen(Metric):
         return MetricScores(self.spec, np.clip(total, 0.0, 1.0), parts, dict(sorted(reasons.items())))
 
     def evidence(self, sample: Sample) -> Evidence | None:
-        return aspect_evidence(self.spec, [metric.evidence(sample) for metric in self.part_metrics().values()])
+        return aspect_evidence(self.spec, [metric.evidence(sample) for metric in self.members().values()])
 
     def models(self) -> tuple[str, ...]:
-        return tuple(dict.fromkeys(name for metric in self.part_metrics().values() for name in metric.models()))
+        return tuple(dict.fromkeys(name for metric in self.members().values() for name in metric.models()))
 
     def details(self) -> Mapping[str, str]:
         weights = "/".join(f"{weight:g}" for weight in WEIGHTS)
-        told = {key: value for metric in self.part_metrics().values() for key, value in metric.details().items()}
+        told = {key: value for metric in self.members().values() for key, value in metric.details().items()}
         return {"weights": weights, **told}

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from celadon.core import Metric, MetricScores, Sample, Tree, fitted_constants, unbound
+from celadon.core import Metric, MetricScores, Sample, Tree, fitted_constants
 
 KEY_BYTES = 16
 
@@ -35,19 +35,10 @@ def keys_of(metric: Metric, contents: Sequence[bytes]) -> list[bytes]:
 
 
 def with_members(metric: Metric) -> Iterator[Metric]:
-    """A metric and all that it holds: a formula's own signature tells of their models, not of all their facts."""
+    """Yield a metric and its members: a formula's own signature tells of their models, not of all their facts."""
     yield metric
-    for value in vars(unbound(metric)).values():
-        for member in _metrics_in(value):
-            yield from with_members(member)
-
-
-def _metrics_in(value: Any) -> Iterator[Metric]:
-    if isinstance(value, Metric):
-        yield value
-    elif isinstance(value, Mapping | tuple | list):
-        for each in value.values() if isinstance(value, Mapping) else value:
-            yield from _metrics_in(each)
+    for member in metric.members().values():
+        yield from with_members(member)
 
 
 def _maker(metric: Metric) -> str:

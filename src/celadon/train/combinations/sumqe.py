@@ -18,8 +18,8 @@ from celadon.io import Fields
 from celadon.io.weight_files import STATISTICS, Head, ModelNames, QualityModel, QualityWeights, write_quality
 from celadon.meta.correlation import pearson, spearman
 from celadon.metrics.gruen.models import model_names
-from celadon.metrics.quality_features import NAMED, quality_features
 from celadon.metrics.reading.features import ReadingModels
+from celadon.metrics.sumqe import NAMED, quality_features
 from celadon.scoring.batch import Batch
 from celadon.train.combinations.rated_sets import RatedSet, damaged_sets, lower_ratings, read_sets
 from celadon.train.combinations.ratings import FEWEST_ROWS, Progress, as_object, check_output, in_pieces, quiet
