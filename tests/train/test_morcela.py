@@ -22,7 +22,6 @@ from sklearn.metrics import matthews_corrcoef, roc_auc_score
 from celadon.cli import main
 from celadon.core import InputError, UsageError
 from celadon.io.weight_files import read_morcela
-from celadon.models.language import language_model as language
 from celadon.models.language.language_model import TokenScores
 from celadon.train.combinations.morcela import Likelihoods, fit_morcela, interval, learn_weights, measure
 from celadon.train.combinations.ratings import area_under_curve, best_threshold, matthews, read_ratings
@@ -240,7 +239,7 @@ def test_figures_are_of_texts_not_trained_on(tmp_path: Path, model: Bigrams) -> 
 def test_from_the_command_line_to_weights(
     tmp_path: Path, model: Bigrams, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr(language, "language_model", lambda spec: model)
+    monkeypatch.setattr("celadon.train.combinations.morcela.language_model", lambda spec: model)
     path, out = cola(tmp_path / "c.tsv", model), tmp_path / "weights.json"
     assert main(["train", "morcela", path, "--model", "bigrams", "--output", str(out)]) == 0
     said = capsys.readouterr()
@@ -264,7 +263,7 @@ def test_from_the_command_line_to_weights(
 def test_ratings_of_which_less_is_better(
     tmp_path: Path, model: Bigrams, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr(language, "language_model", lambda spec: model)
+    monkeypatch.setattr("celadon.train.combinations.morcela.language_model", lambda spec: model)
     texts = ["", *sentences(200, 3)]
     score = np.nan_to_num(measure(model, texts).morcela(0.5, 1.0))
     path, out = tmp_path / "r.jsonl", str(tmp_path / "w.json")

@@ -310,7 +310,7 @@ class TestCommand:
         self, tmp_path: Path, models: ReadingModels, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
     ) -> None:
         text = corpus(tmp_path, articles=30)
-        monkeypatch.setattr("celadon.train.corpus.Corpus", lambda paths: text)
+        monkeypatch.setattr("celadon.train.combinations.sumqe.Corpus", lambda paths: text)
         out = str(tmp_path / "mine.json")
         readers = ["--likelihood", models.likelihood, "--encoder", models.encoder, "--features", "reading"]
         asked = ["--damaged", str(text.paths[0]), "--documents", "40", *readers, "--json", "--output", out]
