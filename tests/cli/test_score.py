@@ -22,7 +22,7 @@ import polars
 import pytest
 
 from celadon import io
-from celadon.cli import input_options, main
+from celadon.cli import main, scoring_options
 from tests import processes
 from tests.conftest import builtin_is_there, missing_part
 
@@ -383,4 +383,4 @@ def test_a_progress_bar_appears_on_a_terminal(tmp_path: Path) -> None:
 def test_plain_text_and_format(tmp_path: Path) -> None:
     done = celadon("score", "-", "--format", "txt", "-m", "rouge1", stdin=b"a text\n")
     assert "<stdin>:1: rouge1 needs references" in done.stderr
-    assert input_options.FORMATS == io.FORMATS
+    assert scoring_options.FORMATS == io.FORMATS

@@ -12,10 +12,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from celadon.compare.baseline import Baseline
+from celadon.compare.columns import limits_of, metrics_among
 from celadon.compare.gate import Check, Verdict, run_check
-from celadon.compare.limits import limits_of
 from celadon.compare.pairing import Pairing, PairStore, Row
-from celadon.compare.score_table import metrics_among
 from celadon.core import InputError, UsageError
 from celadon.runs.local import Job
 from tests.cli.test_score import celadon, write_rows

@@ -8,17 +8,19 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-from celadon.core import FloatArray, Metric
+from celadon.core import Metric
 from celadon.metrics.registry import load
 from celadon.reproduce import scoring, store
 from celadon.reproduce.store import ScoreStore
+from celadon.scoring import Scorer
 from celadon.scoring.batch import Batch
+from celadon.scoring.cache.score_cache import FirstPass
 from tests import processes
 
 SOME = ("--metric", "rouge1,rougeL,bleu1")
@@ -28,13 +30,13 @@ SOME = ("--metric", "rouge1,rougeL,bleu1")
 def scored(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """The metrics that were really run, in their order."""
     seen: list[str] = []
-    original = scoring._values
+    original = Scorer._compute
 
-    def counted(metric: Metric, batch: Batch) -> FloatArray:
-        seen.append(metric.spec)
-        return original(metric, batch)
+    def counted(self: Scorer, batch: Batch, metrics: Sequence[Metric]) -> FirstPass:
+        seen.extend(metric.spec for metric in metrics)
+        return original(self, batch, metrics)
 
-    monkeypatch.setattr(scoring, "_values", counted)
+    monkeypatch.setattr(Scorer, "_compute", counted)
     return seen
 
 
@@ -95,13 +97,13 @@ def slow_main(options: list[str]) -> None:
 
     from celadon.cli.meta import reproduce as meta_reproduce
 
-    original = scoring._values
+    original = Scorer._compute
 
-    def paused(metric: Metric, batch: Batch) -> FloatArray:
+    def paused(self: Scorer, batch: Batch, metrics: Sequence[Metric]) -> FirstPass:
         time.sleep(0.03)
-        return original(metric, batch)
+        return original(self, batch, metrics)
 
-    scoring._values = paused
+    Scorer._compute = paused  # type: ignore[method-assign]
     scoring.PIECE_ROWS = 4
     top = argparse.ArgumentParser()
     meta_reproduce.add_parser(top.add_subparsers())
@@ -167,5 +169,6 @@ def test_the_fingerprint_follows_imports() -> None:
         patch.setattr(store, "_tree", noted)
         store.fingerprint(load("rougeL"))
     assert {"celadon.metrics.overlap", "celadon.metrics.references", "celadon.text.subsequences"} <= seen
+    assert "celadon.scoring.batch.words" in seen
     assert "celadon.metrics.meteor" not in seen
     assert "celadon.metrics.registry" not in seen

@@ -17,8 +17,7 @@ from typing import Any
 import polars
 
 from celadon.runs.local import Job
-from celadon.runs.outcome import RunOutcome
-from celadon.runs.run import RunSettings, start_run
+from celadon.runs.run import RunResult, RunSettings, start_run
 
 WORDS = "the a cat dog sat ran on under mat tree big small quickly green".split()
 METRICS = ("rouge1", "bleu1")
@@ -47,7 +46,7 @@ def write_rows(path: Path, rows: Sequence[Any]) -> Path:
 
 def run_of(
     source: Path | Sequence[Path], output: Path, *, workers: int = 1, shard_rows: int = 40, **job: Any
-) -> RunOutcome:
+) -> RunResult:
     """Start a run in this process."""
     inputs = [source] if isinstance(source, Path) else source
     settings = RunSettings(workers=workers, shard_rows=shard_rows, restart=job.pop("restart", False))

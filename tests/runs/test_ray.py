@@ -17,12 +17,12 @@ import pytest
 from celadon.core import CeladonError, MissingExtraError, UsageError
 from celadon.io.pieces import plan_pieces
 from celadon.runs import ray_engine
-from celadon.runs.faults import BadRowsError
+from celadon.runs.bad_rows import BadRowsError
 from celadon.runs.local import Job
 from celadon.runs.ray_engine import score_on_ray
 from celadon.runs.resources import Resources
 from celadon.runs.run import RunSettings, start_run
-from celadon.runs.shards import ShardOutcome
+from celadon.runs.shards import ShardRecord
 from tests.conftest import missing_part
 from tests.runs.ray_nodes import Nodes, several_nodes
 from tests.runs.run_parts import (
@@ -211,7 +211,7 @@ def test_what_ray_data_reads_scores_and_writes(tmp_path: Path) -> None:
             sink.write(shards[:1], None)
         with pytest.raises(RuntimeError, match="2 pieces in one batch"):
             scorer(type(blocks[0])({"rows": [*blocks[0]["rows"], *blocks[1]["rows"]]}))
-        on_done(ShardOutcome.from_dict(json.loads(heard[1])))
+        on_done(ShardRecord.from_dict(json.loads(heard[1])))
 
     job = Job([str(source)], metrics=METRICS, output=f"{out}/", resamples=20)
     with pytest.MonkeyPatch.context() as patch:

@@ -15,7 +15,7 @@ import pytest
 
 from celadon.core import InputError, OutputError, UsageError
 from celadon.runs import local
-from celadon.runs.faults import BadRowsError
+from celadon.runs.bad_rows import BadRowsError
 from celadon.runs.local import Job
 from celadon.runs.manifest import ChangedRunError
 from celadon.runs.run import RunSettings, start_run

@@ -18,7 +18,7 @@ from celadon.io.atomic import Draft
 from celadon.runs import local, one_schema, run
 from celadon.runs.folder import RunFolder
 from celadon.runs.local import Job
-from celadon.runs.shards import ShardOutcome
+from celadon.runs.shards import ShardRecord
 from celadon.runs.state import FINISHED, state_of, whole_shards, wrong_files
 from tests.runs.run_parts import METRICS, hashes, make_rows, run_of, write_rows
 
@@ -169,7 +169,7 @@ def test_a_kill_between_any_two_files_does_no_harm(
         commit = until_then(Draft.commit)
 
     with monkeypatch.context() as patch:
-        patch.setattr(ShardOutcome, "stage", until_then(ShardOutcome.stage))
+        patch.setattr(ShardRecord, "stage", until_then(ShardRecord.stage))
         patch.setattr(one_schema, "Draft", MortalDraft)
         with pytest.raises(Killed):
             run_of(source, out)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import dataclass, replace
 from io import BytesIO
 from itertools import pairwise
@@ -13,17 +14,18 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from celadon.core import Metric, MetricInfo, MetricScores, OutputError, Sample
+from celadon.core import InputError, Metric, MetricInfo, MetricScores, OutputError, Sample
 from celadon.io import Fields
 from celadon.runs.folder import RunFolder
-from celadon.runs.order import RunOrder
+from celadon.runs.manifest import RunConfig
 from celadon.runs.report import reasons_of
-from celadon.runs.shards import ShardOutcome, published
-from celadon.runs.summary_file import summary_as_json, summary_from_json
+from celadon.runs.resources import worker_environment
+from celadon.runs.shards import ShardRecord, published
+from celadon.scoring import Scorer
 from celadon.scoring.batch import Batch
 from celadon.scoring.cache.score_cache import CacheSettings
 from celadon.scoring.scores import merged_reasons
-from celadon.scoring.summary import GrowingHistogram, Summarizer
+from celadon.scoring.summary import GrowingHistogram, Summarizer, Summary
 
 
 @dataclass(frozen=True)
@@ -79,7 +81,7 @@ def test_parts_summed_up_apart_are_the_whole(numbers: list[float], cut: int, oth
             assert again.mean == pytest.approx(row.mean, rel=1e-9, abs=1e-6)
             assert again.mean_interval == pytest.approx(row.mean_interval, rel=1e-9, abs=1e-6)
             assert again.corpus_interval == pytest.approx(row.corpus_interval, rel=1e-9, abs=1e-6)
-    assert summary_from_json(summary_as_json(two, histograms=True)) == two
+    assert Summary.from_dict(json.loads(json.dumps(two.to_dict(histograms=True)))) == two
 
 
 @given(
@@ -113,34 +115,27 @@ def test_reasons_come_back_as_they_were(rows: list[dict[str, str]]) -> None:
     assert reasons_of(merged_reasons(columns, len(rows)), SPECS) == expected
 
 
-ORDER = RunOrder(
-    metrics=("slor",),
-    signatures=("slor|x",),
-    named=True,
-    fields=Fields(text="t"),
-    output="s3://key:secret@bucket/out/",
-    standardize_on=None,
-    trees=None,
-    skip_bad=False,
-    batch_rows=512,
-    max_text_chars=100,
-    seed=1,
-    resamples=10,
-    cache=CacheSettings(max_bytes=5),
-    threads=3,
-)
-
-
-def test_an_order_is_stored_without_secrets() -> None:
-    stored = ORDER.as_dict()
+def test_a_config_is_stored_without_secrets() -> None:
+    scorer = Scorer(["rougeL"], fields=Fields(text="t"), cache=CacheSettings(max_bytes=5), max_text_chars=100)
+    config = RunConfig(scorer.to_dict(), "s3://key:secret@bucket/out/", skip_bad=False, seed=1, resamples=10, threads=3)
+    stored = json.loads(json.dumps(config.as_dict()))
     assert "secret" not in str(stored)
-    assert RunOrder.from_dict(stored) == replace(ORDER, output="s3://bucket/out/")
+    again = RunConfig.from_dict(stored)
+    assert again == replace(config, output="s3://bucket/out/")
+    assert Scorer.from_dict(again.scorer).to_dict() == scorer.to_dict()
+    assert again.fields == Fields(text="t")
+
+
+def test_a_worker_with_other_weights_refuses() -> None:
+    values = {**Scorer("rougeL").to_dict(), "signatures": ["rougeL|of another version"]}
+    with pytest.raises(InputError, match="rougeL: this worker would make other scores than the run says"):
+        Scorer.from_dict(values)
 
 
 def test_workers_are_told_their_threads_unless_the_user_is(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("CELADON_THREADS", raising=False)
     monkeypatch.setenv("OMP_NUM_THREADS", "7")
-    told = ORDER.environment
+    told = worker_environment(3)
     assert (told["CELADON_THREADS"], told["OMP_NUM_THREADS"], told["OPENBLAS_NUM_THREADS"]) == ("3", "7", "1")
 
 
@@ -160,7 +155,7 @@ def test_the_note_of_a_shard_is_put_last(monkeypatch: pytest.MonkeyPatch, tmp_pa
         put.append(path.removeprefix("/parts/run/"))
 
     monkeypatch.setattr("fsspec.implementations.memory.MemoryFileSystem.put_file", put_file)
-    outcome = ShardOutcome(0, files={name: {} for name in files})
+    outcome = ShardRecord(0, files={name: {} for name in files})
     with pytest.raises(OutputError, match=r"memory://parts/run/shards/part-00000\.npz: cannot be written: full"):
         published(folder, outcome)
     assert put == files[:1]

@@ -35,6 +35,7 @@ from celadon.reproduce.sets import PLANS, RatedSet
 from celadon.reproduce.store import ScoreStore
 from celadon.runs import local
 from celadon.runs.local import Job
+from celadon.scoring import scorer
 from celadon.scoring.batch import Batch
 from tests import processes
 from tests.two_overlaps import TwoOverlaps, install
@@ -285,7 +286,7 @@ class TestEngine:
         self, rows: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         local.run(Job([rows], metrics=METRICS, output=str(tmp_path / "old.csv"), resamples=5))
-        monkeypatch.setattr(local, "Spill", None)
+        monkeypatch.setattr(scorer, "Spill", None)
         local.run(Job([rows], metrics=["rouge1"], resamples=5))
         local.run(Job([rows], metrics=METRICS, standardize_on=str(tmp_path / "old.csv"), resamples=5))
         with pytest.raises(TypeError):
@@ -354,9 +355,9 @@ class TestReproduce:
         metric = TwoOverlaps()
         choice = scoring.Choice((metric,), {NAME: metric.signature}, {NAME: metric.signature}, {})
         made = []
-        original = scoring._components
+        original = TwoOverlaps.components
         monkeypatch.setattr(scoring, "PIECE_ROWS", 8)
-        monkeypatch.setattr(scoring, "_components", lambda *given: made.append(1) or original(*given))
+        monkeypatch.setattr(TwoOverlaps, "components", lambda *given: made.append(1) or original(*given))
         for _ in range(2):
             scored = scoring.score_set(rated, choice, ScoreStore(tmp_path), lambda what: None)
             np.testing.assert_allclose(scored.scores[NAME], expected(rows), atol=1e-10)

@@ -16,15 +16,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import celadon
-from celadon.core import Components, Metric, MetricScores, Sample, Tree
+from celadon.core import Components, Metric, MetricScores, Sample, Tree, is_set_relative
 from celadon.metrics.overlap import RougeL
 from celadon.metrics.registry import load, load_all
 from celadon.scoring.batch import Batch
 from celadon.scoring.cache import score_file
 from celadon.scoring.cache.cached_rows import contents_of, keys_of, layout_of, packed, unpacked, width_of
-from celadon.scoring.cache.score_cache import ScoreCache, scores_through
+from celadon.scoring.cache.score_cache import FirstPass, ScoreCache
 from celadon.scoring.cache.score_file import KeptRow
-from celadon.scoring.fitting import first_pass
 from tests.cli.test_score import celadon as run_celadon
 from tests.two_overlaps import TwoOverlaps
 
@@ -62,6 +61,14 @@ def same_bits(one: MetricScores | Components, other: MetricScores | Components) 
 
 
 NUMBERS = st.integers(0, 2**64 - 1)  # as bits: every NaN, both zeros, every denormal
+
+
+def first_pass(batch: Batch, metrics: Sequence[Metric]) -> FirstPass:
+    return {m.spec: m.components(batch) if is_set_relative(m) else m.score(batch) for m in metrics}
+
+
+def scores_through(cache: ScoreCache, batch: Batch, metrics: Sequence[Metric]) -> FirstPass:
+    return cache.first_pass(batch, metrics, first_pass)
 
 
 @given(st.lists(st.tuples(NUMBERS, NUMBERS, NUMBERS, NUMBERS), min_size=1, max_size=5), st.booleans())

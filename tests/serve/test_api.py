@@ -180,9 +180,9 @@ def test_constants_make_a_relative_metric_one_that_is_served(example: Path) -> N
     scorer.load()
     rows = [json.loads(line) for line in example.read_text(encoding="utf-8").splitlines()][:3]
     samples = [celadon.Sample(row["text"], tuple(row["references"])) for row in rows]
-    from celadon.serve.scorer import Asked, Kind, Task
+    from celadon.serve.scorer import Kind, Task, TextRequest
 
-    found = scorer.work(Kind(Task.SCORE, ("rouge_lm",)), [Asked(sample) for sample in samples])
+    found = scorer.work(Kind(Task.SCORE, ("rouge_lm",)), [TextRequest(sample) for sample in samples])
     wanted = celadon.score(samples, metrics="rouge_lm", standardize_on=str(example))
     assert [each.scores["rouge_lm"] for each in found] == pytest.approx(wanted["rouge_lm"].tolist(), abs=1e-4)
 
@@ -248,7 +248,7 @@ def test_scores_are_kept_and_found_again(start: Callable[..., Running], tmp_path
 
     running = start(cache=CacheSettings(str(tmp_path / "scores.sqlite")))
     first = running.score({"texts": TEXTS}).json()
-    cache = running.service.scorer._cache
-    assert (cache.hits, cache.misses) == (0, len(TEXTS))
+    scorer = running.service.scorer._scorer
+    assert scorer.cache_counts == (0, len(TEXTS))
     assert running.score({"texts": TEXTS}).json() == first
-    assert cache.hits == len(TEXTS)
+    assert scorer.cache_counts[0] == len(TEXTS)

@@ -10,8 +10,15 @@ import sys
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
-from celadon.cli.cache_options import add_cache_options, cache_settings, hit_line
-from celadon.cli.input_options import add_field_options, add_input_options, fields_of, positive
+from celadon.cli.scoring_options import (
+    add_cache_options,
+    add_field_options,
+    add_input_options,
+    cache_settings,
+    fields_of,
+    hit_line,
+    positive,
+)
 
 if TYPE_CHECKING:
     from celadon.compare.baseline import Fallen, Regression
@@ -118,8 +125,8 @@ def run(arguments: argparse.Namespace) -> int:
 
 def _check(arguments: argparse.Namespace) -> Check:
     from celadon.compare.baseline import Baseline
+    from celadon.compare.columns import limits_of
     from celadon.compare.gate import Check
-    from celadon.compare.limits import limits_of
     from celadon.runs.local import Job
 
     job = Job(
@@ -137,8 +144,6 @@ def _check(arguments: argparse.Namespace) -> Check:
 
 
 def _lines(verdict: Verdict) -> Iterator[str]:
-    from celadon.compare.junit import regression_line
-
     texts = "1 text" if verdict.rows == 1 else f"{verdict.rows:,} texts"
     if verdict.limits:
         told = f"{verdict.failed_rows:,} of {texts} {'does' if verdict.failed_rows == 1 else 'do'} not keep the limits"
@@ -147,7 +152,7 @@ def _lines(verdict: Verdict) -> Iterator[str]:
             yield f"  {limit}: {failed:,} failed{f', {nulls:,} of them without a score' if nulls else ''}"
     for offence in verdict.offences:
         yield ""
-        yield f"{_whose(offence.where, offence.id, offence.system)}: {_printable(offence.told)}"
+        yield f"{_whose(offence.where, offence.id, offence.system)}: {_printable(offence.message)}"
         yield f"    {_short(offence.text)}"
     more = sum(each.failed for each in verdict.limits) - len(verdict.offences)
     if more:
@@ -157,7 +162,7 @@ def _lines(verdict: Verdict) -> Iterator[str]:
         alone = f"; without a partner: {first:,} there, {second:,} here" if first or second else ""
         yield f"\nbaseline: {verdict.pairing.pairs:,} rows paired by {verdict.pairing.by}{alone}"
     for found in verdict.regressions:
-        yield f"  {'passed' if found.passed else 'FAILED'}: {_printable(regression_line(found))}"
+        yield f"  {'passed' if found.passed else 'FAILED'}: {_printable(found.describe())}"
         if not found.passed:
             yield from map(_fell, found.fallen)
 
@@ -187,13 +192,11 @@ def _short(text: str) -> str:
 
 
 def _annotations(verdict: Verdict) -> Iterator[str]:
-    from celadon.compare.junit import regression_line
-
     for offence in verdict.offences:
-        yield _annotation(f"{_printable(offence.told)}\n{_short(offence.text)}", offence.file, offence.line)
+        yield _annotation(f"{_printable(offence.message)}\n{_short(offence.text)}", offence.file, offence.line)
     for found in verdict.regressions:
         if not found.passed:
-            yield _annotation(_printable(regression_line(found)))
+            yield _annotation(_printable(found.describe()))
 
 
 def _annotation(message: str, file: str | None = None, line: int | None = None) -> str:

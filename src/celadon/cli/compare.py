@@ -8,7 +8,7 @@ import math
 import sys
 from typing import TYPE_CHECKING, Any
 
-from celadon.cli.input_options import add_field_options, fields_of, positive
+from celadon.cli.scoring_options import add_field_options, fields_of, positive
 
 if TYPE_CHECKING:
     from celadon.report.compare import ChangedText, ComparedMetric, Comparison

@@ -51,7 +51,7 @@ def configure(command: argparse.ArgumentParser) -> None:
 
 def list_runs(arguments: argparse.Namespace) -> int:
     """List runs."""
-    from celadon.runs.known_runs import known_runs
+    from celadon.runs.folder import known_runs
     from celadon.text.layout import printable, table
 
     places = dict.fromkeys([*known_runs(), *map(_place, arguments.folders)])
@@ -69,7 +69,7 @@ def list_runs(arguments: argparse.Namespace) -> int:
             f"{_rows_done(state):,} of {state.manifest.rows:,}",
             f"{len(state.shards):,} of {len(state.manifest.pieces):,}",
             (state.manifest.created or "").replace("+00:00", "Z"),
-            printable(", ".join(state.manifest.order.metrics)),
+            printable(", ".join(state.manifest.config.signatures)),
         ]
         for state in states
     ]
@@ -116,7 +116,7 @@ def _print_facts(state: RunState, wrong: list[str] | None) -> None:
 
 def _lines(facts: dict[str, Any]) -> dict[str, str]:
     """What is known of a run, for people; empty where there is nothing to say."""
-    from celadon.cli.cache_options import hit_line
+    from celadon.cli.scoring_options import hit_line
     from celadon.models.store import size_text
 
     inputs, last = facts["inputs"], facts["last_start"]
@@ -143,8 +143,6 @@ def _lines(facts: dict[str, Any]) -> dict[str, str]:
 def _facts(state: RunState) -> dict[str, Any]:
     from dataclasses import asdict
 
-    from celadon.runs.summary_file import summary_as_json
-
     manifest, shards = state.manifest, state.shards
     scored = sum(shard.rows_scored for shard in shards)
     seconds = sum(shard.seconds for shard in shards)
@@ -159,14 +157,14 @@ def _facts(state: RunState) -> dict[str, Any]:
         "shards": len(manifest.pieces),
         "shards_done": len(shards),
         "shard_rows": manifest.shard_rows,
-        "signatures": dict(zip(manifest.order.metrics, manifest.order.signatures, strict=True)),
+        "signatures": manifest.config.signatures,
         "versions": dict(manifest.versions or {}),
         "rows_per_second_of_a_worker": round(scored / seconds, 1) if seconds else None,
         "last_start": state.last_start,
         "peak_memory_bytes": max((shard.peak_memory_bytes for shard in shards), default=0),
         "cache_hits": sum(shard.cache_hits for shard in shards),
         "cache_misses": sum(shard.cache_misses for shard in shards),
-        "summary": None if state.summary is None else summary_as_json(state.summary),
+        "summary": None if state.summary is None else state.summary.to_dict(),
     }
 
 
@@ -193,7 +191,7 @@ def _place(name: str) -> str:
 
     from celadon.core import UsageError
     from celadon.io.remote import is_url
-    from celadon.runs.known_runs import runs_named
+    from celadon.runs.folder import runs_named
 
     if is_url(name):
         return name

@@ -7,13 +7,24 @@ import json
 import sys
 from typing import TYPE_CHECKING, Any
 
-from celadon.cli.cache_options import add_cache_options, cache_settings, hit_line
-from celadon.cli.input_options import add_field_options, add_input_options, fields_of, positive
-from celadon.cli.run_options import add_run_options, carry_out, run_notes, run_settings, written
+from celadon.cli.scoring_options import (
+    add_cache_options,
+    add_field_options,
+    add_input_options,
+    add_run_options,
+    cache_settings,
+    carry_out,
+    fields_of,
+    hit_line,
+    positive,
+    run_notes,
+    run_settings,
+    written,
+)
 
 if TYPE_CHECKING:
-    from celadon.runs.local import Job, Outcome
-    from celadon.runs.outcome import RunOutcome
+    from celadon.runs.local import Job, JobResult
+    from celadon.runs.run import RunResult
 
 _EPILOG = """\
 examples:
@@ -94,7 +105,7 @@ def run(arguments: argparse.Namespace) -> int:
 
     job = _job(arguments)
     settings = run_settings(arguments)
-    outcome: Outcome | RunOutcome | None
+    outcome: JobResult | RunResult | None
     if settings is not None:
         outcome = carry_out(job, settings, quiet=arguments.quiet)
         if outcome is None:
@@ -142,7 +153,7 @@ def _job(arguments: argparse.Namespace) -> Job:
     )
 
 
-def _notes(job: Job, outcome: Outcome | RunOutcome, rejects: str) -> list[str]:
+def _notes(job: Job, outcome: JobResult | RunResult, rejects: str) -> list[str]:
     from celadon.io.remote import shown_name
 
     notes = []
@@ -162,10 +173,8 @@ def _notes(job: Job, outcome: Outcome | RunOutcome, rejects: str) -> list[str]:
     return notes
 
 
-def _as_json(outcome: Outcome | RunOutcome) -> dict[str, Any]:
-    from celadon.runs.summary_file import summary_as_json
-
-    told = summary_as_json(outcome.summary)
+def _as_json(outcome: JobResult | RunResult) -> dict[str, Any]:
+    told = outcome.summary.to_dict()
     return {
         "rows_read": outcome.rows_read,
         "rows_scored": outcome.rows_scored,

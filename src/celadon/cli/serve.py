@@ -5,8 +5,7 @@ from __future__ import annotations
 import argparse
 import sys
 
-from celadon.cli.cache_options import add_cache_options, cache_settings
-from celadon.cli.input_options import positive
+from celadon.cli.scoring_options import add_cache_options, cache_settings, positive
 
 
 def configure(command: argparse.ArgumentParser) -> None:

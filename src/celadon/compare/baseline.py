@@ -2,28 +2,21 @@
 
 from __future__ import annotations
 
-import heapq
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import islice
 from typing import NamedTuple
 
 import numpy as np
 
-from celadon.compare.limits import Column, column_of
-from celadon.compare.pairing import Pairing, PairStore, Row
-from celadon.compare.score_table import Labeller, first_row, metrics_among
-from celadon.core import FloatArray, MetricScores, UsageError
-from celadon.io import Chunk, Reader, TableRow, read_table_rows
+from celadon.compare.columns import Column, column_of, first_row, metrics_among, rows_in
+from celadon.compare.pairing import Largest, Pairing, PairStore, Row
+from celadon.core import FloatArray, MetricScores, Sample, UsageError, is_set_relative
+from celadon.io import Chunk, TableRow, read_table_rows
 from celadon.io.sources import STDIN
-from celadon.metrics.registry import DEFAULTS_WITH_REFERENCES, DEFAULTS_WITHOUT_REFERENCES
 from celadon.metrics.tree_accuracy import check_use_of_trees
-from celadon.runs.choice import Progress
 from celadon.runs.local import Job
 from celadon.runs.local import run as run_job
-from celadon.scoring.fitting import number_in, waits
-
-_TABLE_ROWS = 2048
+from celadon.scoring.scorer import Progress, Scorer, ignore, number_in
 
 
 @dataclass(frozen=True)
@@ -100,6 +93,18 @@ class Regression(NamedTuple):
         """Whether the mean is there and not too much worse, and no value was lost."""
         return self.worse_by <= self.tolerance and not self.lost
 
+    def describe(self) -> str:
+        """Return the result in one line."""
+        if not self.pairs:
+            return f"{self.column}: no pair of rows has both values"
+        change = f"worse by {self.worse_by:.4g}" if self.worse_by > 0 else f"better by {-self.worse_by:.4g}"
+        same = "the same" if self.worse_by == 0 else change
+        lost = f"; {self.lost:,} texts had a value and have none now" if self.lost else ""
+        return (
+            f"{self.column}: mean {self.old:.4g} before, {self.new:.4g} now: {same}, "
+            f"at most {self.tolerance:g} allowed ({self.pairs:,} pairs){lost}"
+        )
+
 
 def columns_to_compare(baseline: Baseline, columns: Sequence[Column], job: Job) -> tuple[Column, ...]:
     """What is compared: the columns with limits, else the metrics of the baseline's columns, else the defaults."""
@@ -110,7 +115,7 @@ def columns_to_compare(baseline: Baseline, columns: Sequence[Column], job: Job) 
         found = tuple(map(column_of, named or _defaults(baseline, job)))
     if job.standardize_on is None:
         for column in found:
-            if waits(column.metric):
+            if is_set_relative(column.metric):
                 raise UsageError(
                     f"{column.name} says how a text stands in its own set, so two sets cannot be compared by it; "
                     "--standardize-on gives both the same constants"
@@ -119,10 +124,11 @@ def columns_to_compare(baseline: Baseline, columns: Sequence[Column], job: Job) 
 
 
 def _defaults(baseline: Baseline, job: Job) -> Sequence[str]:
-    reader = Reader([baseline.path], job.fields, chunk_rows=job.batch_rows, on_bad=lambda bad: None)
+    reader = replace(job, inputs=[baseline.path], format=None).reader(ignore)
     chunk = next(iter(reader), None)
-    referenced = chunk is not None and any(sample.references for sample in chunk.samples)
-    return DEFAULTS_WITH_REFERENCES if referenced else DEFAULTS_WITHOUT_REFERENCES
+    scorer = Scorer()
+    scorer.choose(chunk.samples if chunk else [Sample("")])
+    return [metric.spec for metric in scorer.metrics]
 
 
 def load_baseline(
@@ -137,11 +143,9 @@ def load_baseline(
     row = first_row(baseline.path)
     missing = [column for column in columns if row is None or column.name not in row]
     if not missing:
-        labeller = Labeller(job.fields)
-        rows = read_table_rows(baseline.path)
-        while some := list(islice(rows, _TABLE_ROWS)):
-            store.add("a", (_table_row(each, labeller, columns) for each in some))
-            read(len(some))
+        for rows in rows_in(read_table_rows(baseline.path), job.fields, columns):
+            store.add("a", rows)
+            read(len(rows))
         return
 
     def take(chunk: Chunk, scores: Mapping[str, MetricScores]) -> None:
@@ -153,7 +157,7 @@ def load_baseline(
         store.add("a", rows_of(chunk, np.stack(values, axis=1)))
 
     specs = list(dict.fromkeys(column.metric.spec for column in missing))
-    relative = any(waits(column.metric) for column in missing)
+    relative = any(is_set_relative(column.metric) for column in missing)
     run_job(
         replace(
             job,
@@ -174,11 +178,6 @@ def _rest_on_trees(columns: Sequence[Column]) -> bool:
     except UsageError:
         return False
     return True
-
-
-def _table_row(row: TableRow, labeller: Labeller, columns: Sequence[Column]) -> Row:
-    ident, system, text = labeller.labels(row)
-    return Row(ident, system, row.origin, text, np.array([number_in(row, column.name) for column in columns]))
 
 
 def rows_of(chunk: Chunk, values: FloatArray) -> list[Row]:
@@ -209,7 +208,7 @@ def regressions(
     size = len(columns)
     sums = np.zeros((2, size))
     counts, lost = np.zeros(size, dtype=np.int64), np.zeros(size, dtype=np.int64)
-    worst: list[list[tuple[float, int]]] = [[] for _ in columns]
+    worst = [Largest(shown) for _ in columns]
     sign = np.where(lower_is_better, -1.0, 1.0)
     for chunk in store.chunks():
         both = np.isfinite(chunk.first) & np.isfinite(chunk.second)
@@ -217,9 +216,8 @@ def regressions(
         lost += (np.isfinite(chunk.first) & ~np.isfinite(chunk.second)).sum(axis=0)
         sums += [np.where(both, side, 0.0).sum(axis=0) for side in (chunk.first, chunk.second)]
         falls = np.where(both, (chunk.first - chunk.second) * sign, 0.0)
-        for at in range(size):
-            new = ((float(falls[row, at]), -chunk.numbers[int(row)]) for row in np.flatnonzero(falls[:, at] > 0))
-            worst[at] = heapq.nlargest(shown, [*worst[at], *new])
+        for largest, column_falls in zip(worst, falls.T, strict=True):
+            largest.add(chunk.numbers, column_falls)
     with np.errstate(invalid="ignore"):
         old, new_means = sums / counts
     return pairing, tuple(
@@ -231,7 +229,7 @@ def regressions(
             tolerance,
             int(counts[at]),
             int(lost[at]),
-            tuple(_fallen(store, -pair, at) for _, pair in worst[at]),
+            tuple(_fallen(store, pair, at) for pair, _ in worst[at]),
         )
         for at, column in enumerate(columns)
     )

@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-import heapq
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import islice
 from pathlib import Path
 
 import numpy as np
 
-from celadon.compare.limits import Column, column_of
-from celadon.compare.pairing import PairStore, Row
-from celadon.compare.score_table import Labeller, first_row, metrics_among
-from celadon.core import InputError, UsageError
+from celadon.compare.columns import Column, column_of, first_row, metrics_among, rows_in
+from celadon.compare.pairing import Largest, PairStore
+from celadon.core import InputError, UsageError, is_set_relative
 from celadon.io import Fields, TableRow, read_table_rows
 from celadon.io.remote import is_remote_folder, is_url, shown_name
 from celadon.io.sources import STDIN
@@ -27,12 +24,9 @@ from celadon.report.compare import (
     in_order,
     is_lower_better,
 )
-from celadon.runs.known_runs import runs_named
+from celadon.runs.folder import runs_named
 from celadon.runs.state import FINISHED, state_of
-from celadon.scoring.fitting import number_in, waits
 from celadon.scoring.summary import DEFAULT_RESAMPLES, DEFAULT_SEED
-
-_ROWS = 2048
 
 
 @dataclass(frozen=True)
@@ -81,13 +75,13 @@ def open_side(given: str, fields: Fields) -> Side:
             raise InputError(f"{given}: has texts and no scores; celadon score {given} --output FILE makes them")
         return Side(shown_name(given), (given,), fields, None, None)
     state = state_of(place)
-    order = state.manifest.order
+    config = state.manifest.config
     if state.state != FINISHED:
         raise InputError(f"{state.folder.name}: the run is {state.state}; start it again, and it goes on to its end")
     begin = state.folder.url or f"{state.folder.place}/"
     paths = tuple(f"{begin}{name}" for name in state.folder.names("part-*.parquet"))
-    made = dict(zip(order.metrics, order.signatures, strict=True))
-    return Side(state.folder.name, paths, order.fields, made, sum(shard.rows_scored for shard in state.shards))
+    rows = sum(shard.rows_scored for shard in state.shards)
+    return Side(state.folder.name, paths, config.fields, config.signatures, rows)
 
 
 def _run(given: str) -> str | None:
@@ -143,10 +137,13 @@ def compare(
         counts = [_fill(store, letter, side, columns, read) for letter, side in zip("ab", sides, strict=True)]
         pairing = store.pair()
         statistics = PairedDifferences(len(columns), resamples=resamples, seed=seed)
-        extremes = _Extremes(shown, -1.0 if is_lower_better(columns[0].metric.info) else 1.0)
+        sign = -1.0 if is_lower_better(columns[0].metric.info) else 1.0
+        gained, lost = Largest(shown), Largest(shown)
         for chunk in store.chunks():
             statistics.add(chunk.first, chunk.second)
-            extremes.add(chunk.numbers, chunk.second[:, 0] - chunk.first[:, 0])
+            gains = np.nan_to_num((chunk.second[:, 0] - chunk.first[:, 0]) * sign, nan=0.0)
+            gained.add(chunk.numbers, gains)
+            lost.add(chunk.numbers, -gains)
             progress(chunk.numbers.stop, pairing.pairs)
         return Comparison(
             (sides[0].name, sides[1].name),
@@ -155,7 +152,8 @@ def compare(
             pairing.by,
             pairing.alone,
             _compared(columns, statistics),
-            *extremes.texts(store),
+            tuple(_changed(store, pair, gain) for pair, gain in gained),
+            tuple(_changed(store, pair, -loss) for pair, loss in lost),
             (sides[0].signatures, sides[1].signatures),
             tuple(notes),
             seed,
@@ -187,7 +185,7 @@ def _columns(sides: tuple[Side, Side], metrics: Sequence[str]) -> tuple[list[Col
     found = [column_of(name) for name in in_order(both)]
     # a run tells where the constants are from, a file does not
     told = all(side.signatures is not None for side in sides)
-    relative = [column for column in found if waits(column.metric) and not told]
+    relative = [column for column in found if is_set_relative(column.metric) and not told]
     found = [column for column in found if column not in relative]
     if not found:
         raise InputError(f"{sides[0].name} and {sides[1].name} have no metric in common that can be compared")
@@ -214,42 +212,12 @@ def _check_signatures(sides: tuple[Side, Side], columns: Sequence[Column], anywa
 
 
 def _fill(store: PairStore, letter: str, side: Side, columns: Sequence[Column], read: Callable[[int], None]) -> int:
-    labeller = Labeller(side.fields)
-    rows = side.table_rows()
     count = 0
-    while some := list(islice(rows, _ROWS)):
-        made = []
-        for row in some:
-            ident, system, text = labeller.labels(row)
-            values = np.array([number_in(row, column.name) for column in columns])
-            made.append(Row(ident, system, row.origin, text, values))
-        store.add(letter, made)
-        count += len(made)
-        read(len(made))
+    for rows in rows_in(side.table_rows(), side.fields, columns):
+        store.add(letter, rows)
+        count += len(rows)
+        read(len(rows))
     return count
-
-
-class _Extremes:
-    """The pairs that gained and those that lost most."""
-
-    def __init__(self, size: int, sign: float) -> None:
-        self._size = size
-        self._sign = sign
-        self._gained: list[tuple[float, int]] = []
-        self._lost: list[tuple[float, int]] = []
-
-    def add(self, numbers: range, differences: np.ndarray[tuple[int, ...], np.dtype[np.float64]]) -> None:
-        gains = np.nan_to_num(differences * self._sign, nan=0.0)
-        for kept, rising in ((self._gained, gains), (self._lost, -gains)):
-            new = [(float(rising[at]), -numbers[int(at)]) for at in np.flatnonzero(rising > 0)]
-            kept[:] = heapq.nlargest(self._size, [*kept, *new])
-
-    def texts(self, store: PairStore) -> tuple[tuple[ChangedText, ...], tuple[ChangedText, ...]]:
-        gained, lost = (
-            tuple(_changed(store, -pair, gain * sign) for gain, pair in kept)
-            for kept, sign in ((self._gained, 1.0), (self._lost, -1.0))
-        )
-        return gained, lost
 
 
 def _changed(store: PairStore, pair: int, gain: float) -> ChangedText:

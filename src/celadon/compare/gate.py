@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
-from typing import NamedTuple
+from typing import NamedTuple, Self
 
 import numpy as np
 
@@ -18,14 +18,20 @@ from celadon.compare.baseline import (
     regressions,
     rows_of,
 )
-from celadon.compare.junit import JunitFile
-from celadon.compare.limits import Column, Limit, lower_is_better
+from celadon.compare.columns import Column, Limit, lower_is_better
 from celadon.compare.pairing import Pairing, PairStore
 from celadon.core import MetricScores, UsageError
 from celadon.io import Chunk, check_distinct
-from celadon.runs.choice import Progress, no_progress
+from celadon.io.atomic import Draft, output_errors
+from celadon.report.escape import cut_at, escape
 from celadon.runs.local import Job
 from celadon.runs.local import run as run_job
+from celadon.scoring.scorer import Progress, no_progress
+
+_SHOWN_CHARS = 200
+# Room for the counts, which are known at the end: three names and numbers of any length.
+_ROOM = 120
+_HEAD = b'<?xml version="1.0" encoding="UTF-8"?>\n<testsuites name="celadon check">\n<testsuite name="texts" '
 
 
 @dataclass(frozen=True)
@@ -85,7 +91,7 @@ class Offence(NamedTuple):
     text: str
 
     @property
-    def told(self) -> str:
+    def message(self) -> str:
         """What is wrong, in one line."""
         if math.isnan(self.value):
             return f"{self.limit}: no score, {self.reason}"
@@ -220,9 +226,9 @@ class _Gate:
             self.offences += found[row][: max(room, 0)]
         if self._junit is not None:
             for row, sample in enumerate(chunk.samples):
-                told = [offence.told for offence in found.get(row, [])]
+                messages = [offence.message for offence in found.get(row, [])]
                 name = " of ".join(label for label in (sample.id, sample.system) if label) or sample.origin
-                self._junit.add(chunk.files[row], name, told, sample.text)
+                self._junit.add(chunk.files[row], name, messages, sample.text)
         if self._store is not None:
             values = np.stack([column.values(scores) for column in self._compared], axis=1)
             self._store.add("b", rows_of(chunk, values))
@@ -239,3 +245,86 @@ def _offence(chunk: Chunk, row: int, limit: Limit, value: float, reason: str) ->
     sample = chunk.samples[row]
     line = chunk.lines[row] if chunk.batch is None else None
     return Offence(sample.id, sample.system, chunk.files[row], line, sample.origin, limit, value, reason, sample.text)
+
+
+class JunitFile:
+    """A JUnit file with a test case per text and one per metric of the baseline.
+
+    It is written as texts come, and appears whole, once :meth:`finish` is called, or not at all.
+
+    Parameters
+    ----------
+    path
+        The file.
+    """
+
+    def __init__(self, path: str) -> None:
+        self._path = path
+        self._draft = Draft(path)
+        self._temporary, self._file = self._draft.open()
+        self._tests = self._failures = 0
+        self._write(_HEAD + b" " * _ROOM + b">\n")
+
+    def add(self, group: str, name: str, failures: Sequence[str], text: str) -> None:
+        """Take one text.
+
+        Parameters
+        ----------
+        group
+            The file it is of.
+        name
+            What it is called.
+        failures
+            What is wrong with it; nothing where it passes.
+        text
+            The text itself, of which the beginning is shown where it fails.
+        """
+        self._tests += 1
+        self._failures += bool(failures)
+        self._write(_case(group, name, failures, text))
+
+    def finish(self, regressions: Sequence[Regression]) -> None:
+        """Write the rest, and put the file in its place."""
+        end = "</testsuite>\n"
+        if regressions:
+            failed = sum(not each.passed for each in regressions)
+            end += f'<testsuite name="baseline" {_counts(len(regressions), failed)}>\n'
+            self._write(end.encode())
+            for each in regressions:
+                self._write(_case("baseline", each.column, [] if each.passed else [each.describe()], ""))
+            end = "</testsuite>\n"
+        self._write(f"{end}</testsuites>\n".encode())
+        with output_errors(self._path):
+            self._file.seek(len(_HEAD))
+            self._file.write(_counts(self._tests, self._failures).encode())
+        self._draft.commit(self._temporary)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        self._draft.abort()
+
+    def _write(self, data: bytes) -> None:
+        with output_errors(self._path):
+            self._file.write(data)
+
+
+def _counts(tests: int, failures: int) -> str:
+    return f'tests="{tests}" failures="{failures}" errors="0" skipped="0"'
+
+
+def _case(group: str, name: str, failures: Sequence[str], text: str) -> bytes:
+    opening = f'<testcase classname="{_attribute(group)}" name="{_attribute(name)}"'
+    if not failures:
+        return f"{opening}/>\n".encode()
+    cut = cut_at(text, _SHOWN_CHARS)
+    shown = text[:cut] + ("…" if cut < len(text) else "")
+    body = "\n".join([*failures, shown])
+    message = _attribute("; ".join(failures))
+    return f'{opening}><failure message="{message}" type="limit">{escape(body)}</failure></testcase>\n'.encode()
+
+
+def _attribute(text: str) -> str:
+    # a reader makes a space of every line end in an attribute
+    return escape(" ".join(text.split()))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import heapq
 import sqlite3
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
@@ -53,6 +54,23 @@ class Pairing(NamedTuple):
     by: str
     pairs: int
     alone: tuple[int, int]
+
+
+class Largest:
+    """Keeps the pairs with the largest positive values, of equal ones the first."""
+
+    def __init__(self, size: int) -> None:
+        self._size = size
+        self._kept: list[tuple[float, int]] = []
+
+    def add(self, numbers: range, values: FloatArray) -> None:
+        """Take the values of consecutive pairs."""
+        new = [(float(values[at]), -numbers[int(at)]) for at in np.flatnonzero(values > 0)]
+        self._kept = heapq.nlargest(self._size, [*self._kept, *new])
+
+    def __iter__(self) -> Iterator[tuple[int, float]]:
+        """Give the number of each pair and its value, the largest first."""
+        return ((-number, value) for value, number in self._kept)
 
 
 class PairStore:

@@ -12,8 +12,7 @@ from celadon.judge.conduct import Collected
 from celadon.judge.experiment import Experiment, pair_of
 from celadon.judge.items import Item
 from celadon.judge.judged import Judged, judged
-from celadon.metrics.registry import load_all
-from celadon.scoring.api import score
+from celadon.scoring import Scorer
 from celadon.scoring.scores import nullable
 
 # what rows of the table have by these names is ours
@@ -106,9 +105,7 @@ def _scores(experiment: Experiment, metrics: Sequence[str]) -> dict[str, list[fl
         Sample(item.text, item.references, item.context or None, item.cell, item.system, origin=f"item {item.key}")
         for item in experiment.items
     ]
-    loaded = load_all(tuple(metrics))
-    scores = score(samples, metrics=loaded)
-    return {metric.spec: nullable(scores[metric.spec]) for metric in loaded}
+    return {spec: nullable(scores.values) for spec, scores in Scorer(metrics).score(samples).columns.items()}
 
 
 def _numeric(items: Sequence[Item]) -> tuple[str, ...]:

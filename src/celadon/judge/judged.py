@@ -13,8 +13,7 @@ from celadon.judge.assignment import TRIAL
 from celadon.judge.experiment import Experiment
 from celadon.judge.store import KeptPage, Rating
 from celadon.meta.raters import normalise, z_scores
-from celadon.metrics.registry import load
-from celadon.scoring.batch import Batch
+from celadon.scoring import Scorer
 
 HTER = "hter"
 """What the answers of the design postedit are turned into: edits per word of the repaired text."""
@@ -86,5 +85,6 @@ def value_of(experiment: Experiment, rating: Rating) -> float:
 @lru_cache(maxsize=10_000)
 def repair(before: str, after: str) -> Repair:
     """The translation edit rate of a text against its own repair (HTER), as a share, and the number of edits."""
-    scores = load("ter[case_sensitive=true]").score(Batch((Sample(before, references=(after,)),)))
+    metric = "ter[case_sensitive=true]"
+    scores = Scorer(metric).score([Sample(before, references=(after,))]).columns[metric]
     return Repair(float(scores.values[0]) / 100.0, float(scores.parts["edits"][0]))

@@ -91,8 +91,8 @@ def check_use_of_trees(metrics: Iterable[Metric]) -> None:
         raise UsageError("trees were given, but no metric asked for rests on them: name one, as simple_tree_accuracy")
 
 
-def told_of_trees(metrics: Iterable[Metric], digest: str) -> tuple[Metric, ...]:
-    """Return the metrics, those that rest on trees told which were given."""
+def bind_trees(metrics: Iterable[Metric], digest: str) -> tuple[Metric, ...]:
+    """Return the metrics, those that rest on trees bound to the trees of this digest."""
     return tuple(
         BoundMetric(plain, trees=digest) if isinstance(plain := unbound(metric), OfTrees) else metric
         for metric in metrics

@@ -4,18 +4,28 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 import numpy as np
 
-from celadon.core import CeladonError, Components, Direction, FloatArray, Metric, Need, SetRelativeMetric, UsageError
+from celadon.core import (
+    CeladonError,
+    Components,
+    Direction,
+    FloatArray,
+    Metric,
+    MetricScores,
+    Need,
+    UsageError,
+    is_set_relative,
+)
 from celadon.metrics.registry import load, load_all, names
 from celadon.reproduce.published import OVER_CHARACTERS
 from celadon.reproduce.sets import RatedSet, digest
 from celadon.reproduce.store import ScoreStore, fingerprint
-from celadon.scoring.api import score_batch
 from celadon.scoring.batch import Batch
-from celadon.scoring.fitting import Fitting, second_pass, waits
+from celadon.scoring.cache.score_cache import Compute, FirstPass
+from celadon.scoring.scorer import Scorer
 
 # Rows scored between two writes: what a killed run loses at most.
 PIECE_ROWS = 256
@@ -167,74 +177,67 @@ def _score(
     store: ScoreStore,
     advance: Advance,
 ) -> tuple[dict[str, FloatArray], dict[str, str]]:
-    kept: dict[str, list[Mapping[str, FloatArray]]] = {metric.spec: [] for metric in metrics}
+    """The scores of the metrics that run through, and why the others do not."""
+    if not metrics:
+        return {}, {}
     failed: dict[str, str] = {}
-    for at in pieces(rated):
-        samples = rated.samples[at : at + PIECE_ROWS]
-        data = digest(samples)
-        # one batch for all metrics: what is expensive to see of the texts is seen once
-        batch = Batch(samples)
-        for metric in metrics:
-            advance(f"{rated.plan.title}: {metric.spec}")
-            if metric.spec in failed:
+
+    def fail(metric: Metric, error: Exception) -> None:
+        failed[metric.spec] = failure(error)
+
+    def step(metric: Metric) -> None:
+        advance(f"{rated.plan.title}: {metric.spec}")
+
+    kept = _KeptScores(store, name, metrics, keys, step)
+    scores = Scorer(metrics, cache=kept, batch_rows=PIECE_ROWS, strict=False, on_failure=fail).score(rated.samples)
+    return {spec: column.values for spec, column in scores.columns.items()}, failed
+
+
+class _KeptScores:
+    """What the store has of a data set, piece by piece: scores, or components where the whole set must be known."""
+
+    def __init__(
+        self,
+        store: ScoreStore,
+        name: str,
+        metrics: Sequence[Metric],
+        keys: Mapping[str, str],
+        step: Callable[[Metric], None],
+    ) -> None:
+        self._store, self._name, self._metrics, self._keys, self._step = store, name, metrics, keys, step
+
+    def first_pass(self, batch: Batch, metrics: Sequence[Metric], compute: Compute) -> FirstPass:
+        results: dict[str, MetricScores | Components] = {}
+        data, left = digest(batch.samples), {metric.spec for metric in metrics}
+        for metric in self._metrics:
+            self._step(metric)
+            if metric.spec not in left:
                 continue
-            columns = _read(store, name, metric, keys[metric.spec], data, len(samples))
-            if columns is None:
-                try:
-                    columns = _components(metric, batch) if waits(metric) else {metric.spec: _values(metric, batch)}
-                except Exception as error:  # noqa: BLE001  whatever it is, the other metrics go on, and it is reported
-                    failed[metric.spec] = failure(error)
-                    continue
-                for column, values in columns.items():
-                    store.write(name, column, keys[metric.spec], data, values)
-            kept[metric.spec].append(columns)
-    scores: dict[str, FloatArray] = {}
-    for metric in (metric for metric in metrics if metric.spec not in failed):
-        try:
-            scores[metric.spec] = _joined(rated, metric, kept[metric.spec])
-        except Exception as error:  # noqa: BLE001  as above
-            failed[metric.spec] = failure(error)
-    return scores, failed
+            kept = self._read(metric, data, len(batch))
+            if kept is not None:
+                results[metric.spec] = kept
+            elif (new := compute(batch, [metric]).get(metric.spec)) is not None:
+                results[metric.spec] = self._write(metric, data, new)
+        return results
 
+    def _read(self, metric: Metric, data: str, rows: int) -> MetricScores | Components | None:
+        # a kept NaN has lost its reason, which no table shows
+        key = self._keys[metric.spec]
+        if not is_set_relative(metric):
+            values = self._store.read(self._name, metric.spec, key, data, rows)
+            return None if values is None else MetricScores(metric.spec, values)
+        parts = metric.component_names
+        columns = {part: self._store.read(self._name, f"{metric.spec}.{part}", key, data, rows) for part in parts}
+        known = {part: values for part, values in columns.items() if values is not None}
+        return Components(known) if parts and len(known) == len(parts) else None
 
-def _read(
-    store: ScoreStore, name: str, metric: Metric, key: str, data: str, rows: int
-) -> Mapping[str, FloatArray] | None:
-    """What is kept of a piece: its scores, or its components where the whole set must be known first."""
-    names = [f"{metric.spec}.{part}" for part in metric.component_names] if waits(metric) else [metric.spec]
-    found = {column: store.read(name, column, key, data, rows) for column in names}
-    known = {column: values for column, values in found.items() if values is not None}
-    return known if known.keys() == found.keys() else None
-
-
-def _joined(rated: RatedSet, metric: Metric, parts: Sequence[Mapping[str, FloatArray]]) -> FloatArray:
-    """The scores of the whole set; a set-relative metric takes its constants from it."""
-    if not waits(metric):
-        return np.concatenate([part[metric.spec] for part in parts])
-    batch = Batch(rated.samples)
-    if not metric.component_names:
-        return _values(metric, batch)
-    # a kept NaN has lost its reason, which no table shows
-    columns = {
-        part: np.concatenate([kept[f"{metric.spec}.{part}"] for kept in parts]) for part in metric.component_names
-    }
-    first = {metric.spec: Components(columns)}
-    fitting = Fitting([metric])
-    fitting.add(batch, first)
-    return second_pass(batch, first, fitting.fitted())[metric.spec].values
-
-
-def _values(metric: Metric, batch: Batch) -> FloatArray:
-    return _checked(score_batch(batch, [metric])[metric.spec].values, batch)
-
-
-def _components(metric: SetRelativeMetric[Any], batch: Batch) -> dict[str, FloatArray]:
-    columns = metric.components(batch).columns
-    return {f"{metric.spec}.{part}": _checked(columns[part], batch) for part in metric.component_names}
-
-
-def _checked(column: FloatArray, batch: Batch) -> FloatArray:
-    values = np.asarray(column, dtype=np.float64)
-    if values.shape != (len(batch),):
-        raise ValueError(f"{values.shape} scores of {len(batch)} texts")
-    return values
+    def _write(self, metric: Metric, data: str, new: MetricScores | Components) -> MetricScores | Components:
+        """Keep what :meth:`_read` would read, and return it."""
+        if isinstance(new, MetricScores):
+            values = np.asarray(new.values, dtype=np.float64)
+            self._store.write(self._name, metric.spec, self._keys[metric.spec], data, values)
+            return MetricScores(metric.spec, values)
+        columns = {part: np.asarray(values, dtype=np.float64) for part, values in new.columns.items()}
+        for part, values in columns.items():
+            self._store.write(self._name, f"{metric.spec}.{part}", self._keys[metric.spec], data, values)
+        return Components(columns)

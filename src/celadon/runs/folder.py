@@ -1,14 +1,18 @@
-"""The folder of a run, on this machine or behind an address."""
+"""The folder of a run, on this machine or behind an address; its lock, and which runs this user has started."""
 
 from __future__ import annotations
 
 import hashlib
+import json
 import os
 import shutil
-from contextlib import suppress
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from datetime import UTC, datetime
 from pathlib import Path
 
-from celadon.core import InputError
+from celadon.core import InputError, OutputError, UsageError
 from celadon.io import atomic_write_text
 from celadon.io.atomic import output_errors
 from celadon.io.remote import (
@@ -185,3 +189,98 @@ class RunFolder:
 def _says_not_there(error: InputError) -> bool:
     """Whether a file is missing; a server that cannot be asked is another matter."""
     return str(error).endswith(("no such file", "no file matches this pattern"))
+
+
+# The lock is the kernel's (flock): it goes away with the process that holds it, however that ends. That of a run behind
+# an address is on the driver's machine, because an object store has no lock that dies with its holder: two machines at
+# the same run are not kept apart. They score shards twice, to the same bytes; a file that is not what a driver knows of
+# ends its run.
+
+
+@contextmanager
+def locked_run(folder: RunFolder) -> Iterator[None]:
+    """Hold the lock of a run.
+
+    Raises
+    ------
+    UsageError
+        Another process holds it.
+    """
+    with output_errors(folder.name):
+        descriptor = os.open(folder.lock, os.O_CREAT | os.O_RDWR | os.O_CLOEXEC, 0o666)
+    try:
+        if not _taken(descriptor, patience=0.3):
+            holder = os.read(descriptor, 32).decode("ascii", "replace").strip()
+            who = f" (process {holder})" if holder.isdecimal() else ""
+            # elsewhere there may be more of them, and nobody can tell
+            here = " of this machine" if folder.url else ""
+            raise UsageError(
+                f"{folder.name}: another process{here} is working on this run{who}; wait for it or stop it"
+            )
+        os.truncate(descriptor, 0)
+        os.write(descriptor, str(os.getpid()).encode("ascii"))
+        yield
+    finally:
+        os.close(descriptor)
+
+
+def is_running(folder: RunFolder) -> bool:
+    """Tell whether a process of this machine holds the lock of a run."""
+    try:
+        descriptor = os.open(folder.lock, os.O_RDONLY | os.O_CLOEXEC)
+    except OSError:
+        return False
+    try:
+        return not _taken(descriptor, shared=True)
+    finally:
+        os.close(descriptor)
+
+
+def _taken(descriptor: int, *, shared: bool = False, patience: float = 0.0) -> bool:
+    try:
+        import fcntl
+    except ImportError:  # a system without flock: one driver at a time is then up to the user
+        return True
+    # somebody who asks whether a run is going on holds the lock for a moment
+    end = time.monotonic() + patience
+    while True:
+        try:
+            fcntl.flock(descriptor, (fcntl.LOCK_SH if shared else fcntl.LOCK_EX) | fcntl.LOCK_NB)
+        except BlockingIOError:
+            if time.monotonic() >= end:
+                return False
+            time.sleep(0.05)
+        else:
+            return True
+
+
+def remember_run(folder: RunFolder) -> None:
+    """Keep in mind where a run is; a home one cannot write in does not stop the run."""
+    note = {"folder": shown_name(folder.place), "started": datetime.now(UTC).isoformat(timespec="seconds")}
+    path = _room() / f"{folder.digest}.json"
+    with suppress(OSError, OutputError):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        atomic_write_text(str(path), json.dumps(note))
+
+
+def known_runs() -> list[str]:
+    """Return where runs were started, the last one first; runs that are gone are forgotten."""
+    found: list[tuple[str, str]] = []
+    for path in _room().glob("*.json"):
+        with suppress(OSError, ValueError, KeyError, TypeError):
+            note = json.loads(path.read_bytes())
+            place = str(note["folder"])
+            if "://" in place or Path(place).is_dir():
+                found.append((str(note["started"]), place))
+            else:
+                path.unlink()
+    return [place for _, place in sorted(found, reverse=True)]
+
+
+def runs_named(name: str) -> list[str]:
+    """Return where the known runs are whose path ends in a name."""
+    return [place for place in known_runs() if place.rstrip("/").rpartition("/")[2] == name.rstrip("/")]
+
+
+def _room() -> Path:
+    return home() / "runs"

@@ -8,23 +8,25 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from importlib.metadata import PackageNotFoundError, version
-from typing import Self
+from typing import Any, Self
 
 from celadon import __version__
 from celadon.core import InputError
+from celadon.io import Fields
 from celadon.io.pieces import Piece, PlannedFile
+from celadon.io.remote import shown_name
 from celadon.runs.folder import MANIFEST, RunFolder
-from celadon.runs.order import RunOrder
 
 _FORMAT = 1
 _PACKAGES = ("numpy", "onnxruntime", "pyarrow", "tokenizers", "torch")
-# What of an order changes scores, rows or their summary, and the option that sets it.
+# What changes scores, rows or their summary, and the option that sets it.
 _OPTIONS = {
     "batch_rows": "--batch-rows",
     "max_text_chars": "--max-text-chars",
     "seed": "--seed",
     "resamples": "--resamples",
 }
+_PLACES = ("output", "standardize_on", "trees")
 _SHOWN_CHANGES = 10
 
 
@@ -43,13 +45,59 @@ class ChangedRunError(InputError):
 
 
 @dataclass(frozen=True)
+class RunConfig:
+    """How the rows of a run are scored and written; plain values, the same for every worker.
+
+    Attributes
+    ----------
+    scorer
+        What :meth:`celadon.scoring.Scorer.from_dict` takes.
+    output
+        The run's folder: an absolute path or an address.
+    skip_bad, seed, resamples
+        As of :class:`celadon.runs.local.Job`.
+    threads
+        How many threads the models of one worker may use.
+    """
+
+    scorer: Mapping[str, Any]
+    output: str
+    skip_bad: bool
+    seed: int
+    resamples: int
+    threads: int = 1
+
+    @property
+    def fields(self) -> Fields:
+        """Which column is what."""
+        return Fields(**self.scorer["fields"])
+
+    @property
+    def signatures(self) -> dict[str, str]:
+        """How the scores of each metric are made."""
+        return dict(zip(self.scorer["metrics"], self.scorer["signatures"], strict=True))
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return plain values to be stored: addresses without their passwords."""
+        own = asdict(self)
+        values = {**own.pop("scorer"), **own}
+        return {**values, **{name: values[name] and shown_name(values[name]) for name in _PLACES}}
+
+    @classmethod
+    def from_dict(cls, values: Mapping[str, Any]) -> Self:
+        """Return the config that :meth:`as_dict` wrote down."""
+        own = {name: values[name] for name in ("output", "skip_bad", "seed", "resamples", "threads")}
+        return cls({name: value for name, value in values.items() if name not in own}, **own)
+
+
+@dataclass(frozen=True)
 class Manifest:
     """What a run is made of.
 
     Attributes
     ----------
-    order
-        How rows are scored.
+    config
+        How rows are scored and written.
     files
         The inputs with their sizes, hashes and rows.
     pieces
@@ -62,7 +110,7 @@ class Manifest:
         What it was started with.
     """
 
-    order: RunOrder
+    config: RunConfig
     files: tuple[PlannedFile, ...]
     pieces: tuple[Piece, ...]
     shard_rows: int
@@ -83,9 +131,9 @@ class Manifest:
             "versions": _versions(),
             "shard_rows": self.shard_rows,
             "format": self.format,
-            "metrics": dict(zip(self.order.metrics, self.order.signatures, strict=True)),
+            "metrics": self.config.signatures,
             "inputs": [asdict(file) for file in self.files],
-            "order": self.order.as_dict(),
+            "order": self.config.as_dict(),
             "shards": [piece.as_dict() for piece in self.pieces],
         }
         folder.write_text(MANIFEST, json.dumps(facts, indent=1) + "\n")
@@ -107,7 +155,7 @@ class Manifest:
             if facts["celadon_run"] != _FORMAT:
                 raise InputError(f"{folder.name}{MANIFEST}: is of another version of celadon; choose another folder")
             return cls(
-                RunOrder.from_dict(facts["order"]),
+                RunConfig.from_dict(facts["order"]),
                 tuple(PlannedFile(**file) for file in facts["inputs"]),
                 tuple(map(Piece.from_dict, facts["shards"])),
                 facts["shard_rows"],
@@ -119,16 +167,18 @@ class Manifest:
             raise InputError(f"{folder.name}{MANIFEST}: is not the manifest of a run; choose another folder") from None
 
 
-def changed_order(before: Manifest, now: RunOrder, shard_rows: int, format: str | None) -> list[str]:  # noqa: A002
-    """Tell in lines what of an order would make other scores or other shards than before."""
-    then = before.order
-    changes = [*_changed_metrics(then, now), *_changed_fields(then, now)]
+def changed_config(before: Manifest, now: RunConfig, shard_rows: int, format: str | None) -> list[str]:  # noqa: A002
+    """Say in lines what would make other scores or other shards than before."""
+    old, new = before.config.as_dict(), now.as_dict()
+    changes = _changed_metrics(before.config.signatures, now.signatures)
+    for name, then in old["fields"].items():
+        changes += _changed(f"--{name}-field", then, new["fields"][name])
     for name, option in _OPTIONS.items():
-        changes += _changed(option, getattr(then, name), getattr(now, name))
+        changes += _changed(option, old[name], new[name])
     changes += _changed("--shard-rows", before.shard_rows, shard_rows)
     changes += _changed("--format", before.format, format)
-    if then.named != now.named:
-        changes.append("the metrics were asked for by name" if then.named else "no metrics were asked for by name")
+    if old["named"] != new["named"]:
+        changes.append("the metrics were asked for by name" if old["named"] else "no metrics were asked for by name")
     return changes
 
 
@@ -149,9 +199,7 @@ def _name(then: PlannedFile, now: PlannedFile) -> str:
     return "it" if then.name == now.name else then.name
 
 
-def _changed_metrics(then: RunOrder, now: RunOrder) -> list[str]:
-    before = dict(zip(then.metrics, then.signatures, strict=True))
-    after = dict(zip(now.metrics, now.signatures, strict=True))
+def _changed_metrics(before: Mapping[str, str], after: Mapping[str, str]) -> list[str]:
     changes = [f"metric {spec}: was not asked for" for spec in after if spec not in before]
     changes += [f"metric {spec}: is not asked for any more" for spec in before if spec not in after]
     changes += [
@@ -159,14 +207,9 @@ def _changed_metrics(then: RunOrder, now: RunOrder) -> list[str]:
         for spec, signature in after.items()
         if spec in before and signature != before[spec]
     ]
-    if not changes and then.metrics != now.metrics:
-        changes.append(f"metrics: are in the order {', '.join(now.metrics)}, were {', '.join(then.metrics)}")
+    if not changes and list(before) != list(after):
+        changes.append(f"metrics: are in the order {', '.join(after)}, were {', '.join(before)}")
     return changes
-
-
-def _changed_fields(then: RunOrder, now: RunOrder) -> list[str]:
-    before, after = asdict(then.fields), asdict(now.fields)
-    return [change for name in before for change in _changed(f"--{name}-field", before[name], after[name])]
 
 
 def _changed(option: str, then: object, now: object) -> list[str]:

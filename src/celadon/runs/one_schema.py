@@ -17,23 +17,23 @@ from celadon.io.arrow import JSON, castable, merge_types, recast
 from celadon.io.atomic import Draft, output_errors
 from celadon.io.columns import REASON
 from celadon.runs.folder import RunFolder, part_name
-from celadon.runs.shards import JSON_TYPE, ShardOutcome, file_facts
+from celadon.runs.shards import JSON_TYPE, ShardRecord, file_facts
 
 # Arrow types by column, in the order of the columns; JSON for columns of mixed types.
 _Types = dict[str, Any]
 
 
-def differing(outcomes: Sequence[ShardOutcome]) -> bool:
+def differing(records: Sequence[ShardRecord]) -> bool:
     """Tell whether some shards have other columns, other types or another order of them than others."""
-    return len({_key(outcome) for outcome in outcomes if outcome.columns}) > 1
+    return len({_key(record) for record in records if record.columns}) > 1
 
 
 def under_one_schema(
     folder: RunFolder,
-    outcomes: Sequence[ShardOutcome],
+    records: Sequence[ShardRecord],
     score_columns: Sequence[str],
     progress: Callable[[int, int], None],
-) -> list[ShardOutcome]:
+) -> list[ShardRecord]:
     """Give the columns of all shards the same types.
 
     Killed at any moment it can be done again: the note of a shard tells of the file before and after, and one of the
@@ -41,7 +41,7 @@ def under_one_schema(
 
     Parameters
     ----------
-    folder, outcomes
+    folder, records
         The run and all its shards, in their order.
     score_columns
         The columns that are not of the input; ``reason`` is one as well.
@@ -60,16 +60,16 @@ def under_one_schema(
     """
     last = (*score_columns, REASON)
     known: dict[_Key, _Types] = {}
-    for outcome in outcomes:
-        if outcome.columns and _key(outcome) not in known:
-            known[_key(outcome)] = _types(folder, outcome, last)
-    types = _settled(folder, outcomes, known, _merged(known.values()))
-    told: list[ShardOutcome] = []
-    done, total = 0, sum(outcome.rows_scored for outcome in outcomes)
-    for outcome in outcomes:
-        fits = not outcome.columns or list(known[_key(outcome)].items()) == list(types.items())
-        told.append(outcome if fits else _rewritten(folder, outcome, known[_key(outcome)], types, last))
-        done += outcome.rows_scored
+    for record in records:
+        if record.columns and _key(record) not in known:
+            known[_key(record)] = _types(folder, record, last)
+    types = _settled(folder, records, known, _merged(known.values()))
+    told: list[ShardRecord] = []
+    done, total = 0, sum(record.rows_scored for record in records)
+    for record in records:
+        fits = not record.columns or list(known[_key(record)].items()) == list(types.items())
+        told.append(record if fits else _rewritten(folder, record, known[_key(record)], types, last))
+        done += record.rows_scored
         progress(done, total)
     return told
 
@@ -77,19 +77,19 @@ def under_one_schema(
 _Key = tuple[tuple[str, str], ...]
 
 
-def _key(outcome: ShardOutcome) -> _Key:
-    return tuple(outcome.columns.items())
+def _key(record: ShardRecord) -> _Key:
+    return tuple(record.columns.items())
 
 
-def _file(outcome: ShardOutcome) -> str:
-    return f"{part_name(outcome.index)}.parquet"
+def _file(record: ShardRecord) -> str:
+    return f"{part_name(record.index)}.parquet"
 
 
-def _copy(folder: RunFolder, outcome: ShardOutcome) -> Path:
+def _copy(folder: RunFolder, record: ShardRecord) -> Path:
     """The Parquet file of a shard on this machine, which must be the one that its note tells of."""
-    name = _file(outcome)
+    name = _file(record)
     path = folder.local_copy(name)
-    if file_facts(path) != outcome.files[name]:
+    if file_facts(path) != record.files[name]:
         folder.forget_copy(name)
         raise InputError(
             f"{folder.name}{name}: is not the file that was written, as when another machine is at the same run; "
@@ -98,14 +98,14 @@ def _copy(folder: RunFolder, outcome: ShardOutcome) -> Path:
     return path
 
 
-def _types(folder: RunFolder, outcome: ShardOutcome, last: Sequence[str]) -> _Types:
+def _types(folder: RunFolder, record: ShardRecord, last: Sequence[str]) -> _Types:
     """The types of the input's columns in a shard."""
     import pyarrow.parquet as pq
 
-    schema = pq.read_schema(_copy(folder, outcome))
-    folder.forget_copy(_file(outcome))
+    schema = pq.read_schema(_copy(folder, record))
+    folder.forget_copy(_file(record))
     return {
-        column.name: JSON if outcome.columns.get(column.name) == JSON_TYPE else column.type
+        column.name: JSON if record.columns.get(column.name) == JSON_TYPE else column.type
         for column in schema
         if column.name not in last
     }
@@ -119,26 +119,24 @@ def _merged(every: Any) -> _Types:
     return merged
 
 
-def _settled(
-    folder: RunFolder, outcomes: Sequence[ShardOutcome], known: Mapping[_Key, _Types], types: _Types
-) -> _Types:
+def _settled(folder: RunFolder, records: Sequence[ShardRecord], known: Mapping[_Key, _Types], types: _Types) -> _Types:
     """The types, but JSON where a value would not survive the cast."""
     import pyarrow as pa
 
     settled, null = dict(types), pa.null()
-    for outcome in outcomes:
-        own = known[_key(outcome)] if outcome.columns else {}
+    for record in records:
+        own = known[_key(record)] if record.columns else {}
         changed = [name for name, kind in own.items() if kind not in (settled[name], null)]
         doubtful = [name for name in changed if settled[name] is not JSON]
         if doubtful:
-            file = _opened(_copy(folder, outcome))
+            file = _opened(_copy(folder, record))
             for group in range(file.num_row_groups):
                 table = file.read_row_group(group, columns=doubtful)
                 for name in doubtful:
                     if settled[name] is not JSON and not castable(table.column(name), settled[name]):
                         settled[name] = JSON
             file.close()
-            folder.forget_copy(_file(outcome))
+            folder.forget_copy(_file(record))
     return settled
 
 
@@ -148,23 +146,21 @@ def _opened(path: Path) -> Any:
     return pq.ParquetFile(path)
 
 
-def _rewritten(
-    folder: RunFolder, outcome: ShardOutcome, own: _Types, types: _Types, last: Sequence[str]
-) -> ShardOutcome:
-    name = _file(outcome)
-    path = _copy(folder, outcome)
+def _rewritten(folder: RunFolder, record: ShardRecord, own: _Types, types: _Types, last: Sequence[str]) -> ShardRecord:
+    name = _file(record)
+    path = _copy(folder, record)
     draft = Draft(str(path))
     try:
         temporary = _recast_file(path, draft, own, types, last)
         facts = file_facts(temporary)
         columns = {each: JSON_TYPE if kind is JSON else str(kind) for each, kind in types.items()}
         changed = replace(
-            outcome,
+            record,
             sha256=facts["sha256"],
-            files={**outcome.files, name: facts},
-            columns={**columns, **{each: outcome.columns[each] for each in last}},
+            files={**record.files, name: facts},
+            columns={**columns, **{each: record.columns[each] for each in last}},
             # of a shard that was written anew before, the file that is there
-            recast_from={"columns": dict(outcome.columns), **outcome.files[name]},
+            recast_from={"columns": dict(record.columns), **record.files[name]},
         )
         # first, because it tells of both files
         note = changed.stage(folder)

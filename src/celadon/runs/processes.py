@@ -16,19 +16,20 @@ from typing import TYPE_CHECKING
 
 from celadon.core import CeladonError
 from celadon.io.pieces import Piece
-from celadon.runs.order import RunOrder
+from celadon.runs.manifest import RunConfig
+from celadon.runs.resources import worker_environment
 
 if TYPE_CHECKING:
     from multiprocessing.context import SpawnProcess
 
-    from celadon.runs.shards import OnDone, ShardOutcome
+    from celadon.runs.shards import OnDone, ShardRecord
 
 MOST_TRIES = 3
 _PARENT_DEATH_SIGNAL = 1  # PR_SET_PDEATHSIG
 _WATCH_SECONDS = 0.5
 
 
-def score_in_processes(order: RunOrder, pieces: Sequence[Piece], workers: int, on_done: OnDone) -> None:
+def score_in_processes(config: RunConfig, pieces: Sequence[Piece], workers: int, on_done: OnDone) -> None:
     """Score pieces in worker processes, each of which loads its models once.
 
     A worker that is killed costs the work on its piece, which another one does again. All workers are gone when this
@@ -36,8 +37,8 @@ def score_in_processes(order: RunOrder, pieces: Sequence[Piece], workers: int, o
 
     Parameters
     ----------
-    order
-        What is to be done.
+    config
+        How rows are scored and written.
     pieces
         What is to be scored.
     workers
@@ -56,16 +57,16 @@ def score_in_processes(order: RunOrder, pieces: Sequence[Piece], workers: int, o
     try:
         while waiting or any(worker.piece for worker in team):
             while len(team) < min(workers, len(waiting) + sum(worker.piece is not None for worker in team)):
-                team.append(_Worker(order))
+                team.append(_Worker(config))
             for worker in team:
                 if worker.piece is None and waiting:
                     worker.give(waiting.popleft())
             busy = {worker.pipe: worker for worker in team if worker.piece}
             for pipe in connection.wait(list(busy)):
                 worker = busy[pipe]  # type: ignore[index]
-                piece, outcome = worker.take()
-                if outcome is not None:
-                    on_done(outcome)
+                piece, record = worker.take()
+                if record is not None:
+                    on_done(record)
                     continue
                 team.remove(worker)
                 how = worker.end()
@@ -90,12 +91,12 @@ def _deadly(piece: Piece, how: str) -> CeladonError:
 class _Worker:
     """One process, and the piece it is at."""
 
-    def __init__(self, order: RunOrder) -> None:
+    def __init__(self, config: RunConfig) -> None:
         context = get_context("spawn")
         self.piece: Piece | None = None
         self.pipe, theirs = context.Pipe()
-        self._process: SpawnProcess = context.Process(target=_work, args=(theirs, order, os.getpid()), daemon=True)
-        with _environment(order.environment):
+        self._process: SpawnProcess = context.Process(target=_work, args=(theirs, config, os.getpid()), daemon=True)
+        with _environment(worker_environment(config.threads)):
             self._process.start()
         theirs.close()
 
@@ -105,7 +106,7 @@ class _Worker:
         with suppress(OSError):
             self.pipe.send(piece)
 
-    def take(self) -> tuple[Piece, ShardOutcome | None]:
+    def take(self) -> tuple[Piece, ShardRecord | None]:
         """The piece and what came of it; None where the worker is dead."""
         assert self.piece is not None
         piece, self.piece = self.piece, None
@@ -138,7 +139,7 @@ def _environment(values: Mapping[str, str]) -> Iterator[None]:
                 os.environ[name] = value
 
 
-def _work(pipe: Connection, order: RunOrder, driver: int) -> None:
+def _work(pipe: Connection, config: RunConfig, driver: int) -> None:
     """What a worker does until there is nothing left to do or nobody to do it for."""
     # an interrupt from the keyboard comes to all processes; the driver decides
     signal.signal(signal.SIGINT, signal.SIG_IGN)
@@ -149,7 +150,7 @@ def _work(pipe: Connection, order: RunOrder, driver: int) -> None:
 
     # the lock it would make for all processes outlives one that is killed
     tqdm.set_lock(threading.RLock())
-    scorer = ShardScorer(order)
+    scorer = ShardScorer(config)
     with suppress(EOFError, OSError):
         while True:
             pipe.send(scorer(pipe.recv()))

@@ -26,11 +26,11 @@ from celadon.io import BadRow, Chunk
 from celadon.io.atomic import output_errors
 from celadon.io.pieces import Piece
 from celadon.runs.folder import REJECTS, SHARDS, RunFolder, part_name
-from celadon.runs.order import RunOrder
-from celadon.runs.shards import ShardOutcome, ShardScorer, place_of, published, rows_of, save_file, told
+from celadon.runs.manifest import RunConfig
+from celadon.runs.shards import ShardRecord, ShardScorer, place_of, published, recorded, rows_of, save_file
 
 _FILES = pa.list_(pa.struct([("name", pa.string()), ("data", pa.large_binary())]))
-_SHARD = pa.schema([("outcome", pa.string()), ("files", _FILES)])
+_SHARD = pa.schema([("record", pa.string()), ("files", _FILES)])
 # What a row takes in memory beside its bytes in the file: the text, its references and the objects around them.
 _BYTES_A_ROW = 1000
 
@@ -77,15 +77,15 @@ class PiecesDatasource(Datasource):
 
     Parameters
     ----------
-    order
+    config
         How they are read.
     pieces
         What is read.
     """
 
-    def __init__(self, order: RunOrder, pieces: Sequence[Piece]) -> None:
+    def __init__(self, config: RunConfig, pieces: Sequence[Piece]) -> None:
         super().__init__()  # type: ignore[no-untyped-call]
-        self._order = order
+        self._config = config
         self._pieces = pieces
 
     def estimate_inmemory_data_size(self) -> int | None:
@@ -97,24 +97,24 @@ class PiecesDatasource(Datasource):
     ) -> list[ReadTask]:
         """Return a task a piece, whatever Ray Data would like."""
         about = BlockMetadata(num_rows=1, size_bytes=None, input_files=None, exec_stats=None)
-        return [ReadTask(_reader_of(piece, self._order), about) for piece in self._pieces]
+        return [ReadTask(_reader_of(piece, self._config), about) for piece in self._pieces]
 
 
-def _reader_of(piece: Piece, order: RunOrder) -> Callable[[], Iterable[pd.DataFrame]]:
+def _reader_of(piece: Piece, config: RunConfig) -> Callable[[], Iterable[pd.DataFrame]]:
     def read() -> Iterable[pd.DataFrame]:
-        return [pd.DataFrame({"piece": [piece.index], "rows": [read_whole(piece, order)]})]
+        return [pd.DataFrame({"piece": [piece.index], "rows": [read_whole(piece, config)]})]
 
     return read
 
 
-def read_whole(piece: Piece, order: RunOrder) -> PieceRows:
+def read_whole(piece: Piece, config: RunConfig) -> PieceRows:
     """Read all rows of a piece; what goes wrong is found by whoever goes through them."""
     started = time.perf_counter()
     rows: list[Chunk | BadRow | Exception] = []
     try:
-        for chunk in rows_of(piece, order, rows.append):
+        for chunk in rows_of(piece, config, rows.append):
             rows.append(chunk)
-    except Exception as error:  # noqa: BLE001  raised anew where it is told in the outcome
+    except Exception as error:  # noqa: BLE001  raised anew where it is told in the record
         rows.append(error)
     return PieceRows(piece, tuple(rows), time.perf_counter() - started)
 
@@ -124,14 +124,14 @@ class PieceScorer:
 
     Parameters
     ----------
-    order
-        What is to be done.
+    config
+        How rows are scored and written.
     reports
         A Ray queue; it gets the name of the actor, as JSON, each time that the actor begins.
     """
 
-    def __init__(self, order: RunOrder, reports: Any = None) -> None:
-        self._scorer = ShardScorer(order)
+    def __init__(self, config: RunConfig, reports: Any = None) -> None:
+        self._scorer = ShardScorer(config)
         if reports is not None:
             reports.put(json.dumps(ray.get_runtime_context().get_actor_id()))
 
@@ -141,22 +141,22 @@ class PieceScorer:
             raise RuntimeError(f"Ray Data gave {len(batch)} pieces in one batch, and a batch must be one whole piece")
         read: PieceRows = batch["rows"].iloc[0]
         files: dict[str, bytes] = {}
-        outcome = told(read.piece.index, place_of(read.piece), partial(self._made, read, files))
+        record = recorded(read.piece.index, place_of(read.piece), partial(self._made, read, files))
         listed = [{"name": name, "data": data} for name, data in files.items()]
-        return pa.Table.from_pylist([{"outcome": json.dumps(outcome.as_dict()), "files": listed}], schema=_SHARD)
+        return pa.Table.from_pylist([{"record": json.dumps(record.as_dict()), "files": listed}], schema=_SHARD)
 
-    def _made(self, read: PieceRows, files: dict[str, bytes]) -> ShardOutcome:
+    def _made(self, read: PieceRows, files: dict[str, bytes]) -> ShardRecord:
         # there, because what a killed worker leaves is swept by the next driver
-        work = RunFolder(self._scorer.order.output).work
+        work = RunFolder(self._scorer.config.output).work
         with output_errors(str(work)):
             work.mkdir(parents=True, exist_ok=True)
             scratch = tempfile.TemporaryDirectory(dir=work, ignore_cleanup_errors=True)
         with scratch as name:
             for folder in (SHARDS, REJECTS):
                 Path(name, folder).mkdir()
-            outcome = self._scorer.made(read.piece, read.chunks, Path(name), read.seconds)
-            files.update({each: Path(name, each).read_bytes() for each in outcome.files})
-        return outcome
+            record = self._scorer.made(read.piece, read.chunks, Path(name), read.seconds)
+            files.update({each: Path(name, each).read_bytes() for each in record.files})
+        return record
 
 
 class ShardsDatasink(Datasink[None]):
@@ -167,7 +167,7 @@ class ShardsDatasink(Datasink[None]):
     output
         The folder.
     reports
-        A Ray queue; it gets the outcome of each piece, as JSON, when the shard is in its place.
+        A Ray queue; it gets the record of each piece, as JSON, when the shard is in its place.
     """
 
     def __init__(self, output: str, reports: Any) -> None:
@@ -178,24 +178,24 @@ class ShardsDatasink(Datasink[None]):
         """Write shards and their notes; the first that could not be made ends the job."""
         for block in blocks:
             for row in BlockAccessor.for_block(block).to_arrow().to_pylist():
-                outcome = ShardOutcome.from_dict(json.loads(row["outcome"]))
-                if outcome.is_whole:
-                    make = partial(self._written, outcome, {each["name"]: each["data"] for each in row["files"]})
-                    outcome = told(outcome.index, part_name(outcome.index), make)
-                self._reports.put(json.dumps(outcome.as_dict()))
-                if not outcome.is_whole:
-                    raise CeladonError(f"{part_name(outcome.index)}: {outcome.error or outcome.bad[0]}")
+                record = ShardRecord.from_dict(json.loads(row["record"]))
+                if record.is_whole:
+                    make = partial(self._written, record, {each["name"]: each["data"] for each in row["files"]})
+                    record = recorded(record.index, part_name(record.index), make)
+                self._reports.put(json.dumps(record.as_dict()))
+                if not record.is_whole:
+                    raise CeladonError(f"{part_name(record.index)}: {record.error or record.bad[0]}")
 
-    def _written(self, outcome: ShardOutcome, files: Mapping[str, bytes]) -> ShardOutcome:
-        if files.keys() != outcome.files.keys():
-            raise RuntimeError(f"Ray Data gave the files {sorted(files)} of a shard that has {sorted(outcome.files)}")
+    def _written(self, record: ShardRecord, files: Mapping[str, bytes]) -> ShardRecord:
+        if files.keys() != record.files.keys():
+            raise RuntimeError(f"Ray Data gave the files {sorted(files)} of a shard that has {sorted(record.files)}")
         folder = RunFolder(self._output)
         for name, data in files.items():
             path = folder.staging / name
             with output_errors(str(path)):
                 path.parent.mkdir(parents=True, exist_ok=True)
             save_file(path, partial(_write, data))
-        return published(folder, outcome)
+        return published(folder, record)
 
 
 def _write(data: bytes, file: BinaryIO) -> None:

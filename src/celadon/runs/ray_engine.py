@@ -17,9 +17,9 @@ from typing import TYPE_CHECKING, Any
 
 from celadon.core import CeladonError, MissingExtraError, UsageError
 from celadon.io.pieces import Piece
-from celadon.runs.order import RunOrder
-from celadon.runs.resources import ONE_CORE, Resources
-from celadon.runs.shards import ShardOutcome
+from celadon.runs.manifest import RunConfig
+from celadon.runs.resources import ONE_CORE, Resources, worker_environment
+from celadon.runs.shards import ShardRecord
 
 if TYPE_CHECKING:
     from celadon.runs.shards import OnDone
@@ -45,7 +45,7 @@ _SETTINGS = {
 
 
 def score_on_ray(
-    order: RunOrder,
+    config: RunConfig,
     pieces: Sequence[Piece],
     workers: int | None,
     address: str | None,
@@ -59,8 +59,8 @@ def score_on_ray(
 
     Parameters
     ----------
-    order
-        What is to be done.
+    config
+        How rows are scored and written.
     pieces
         What is to be scored. All nodes must reach their files, and the folder of the run.
     workers
@@ -89,7 +89,7 @@ def score_on_ray(
         listener = _Listener(ray, on_done)
         try:
             with listener:
-                _carry_out(ray, order, pieces, size, needs, listener.reports)
+                _carry_out(ray, config, pieces, size, needs, listener.reports)
         except ray.exceptions.RayError as error:
             # a shard that cannot be made ends the job, and its own words come before those of Ray
             raise listener.failure or _explained(error) from error
@@ -98,23 +98,23 @@ def score_on_ray(
 
 
 def _carry_out(
-    ray: Any, order: RunOrder, pieces: Sequence[Piece], workers: int, needs: Resources, reports: Any
+    ray: Any, config: RunConfig, pieces: Sequence[Piece], workers: int, needs: Resources, reports: Any
 ) -> None:
     """Read, score and write with Ray Data."""
     from celadon.runs.ray_data import PieceScorer, PiecesDatasource, ShardsDatasink
 
-    environment = {"env_vars": order.environment}
+    environment = {"env_vars": worker_environment(config.threads)}
     # With what scores, if that is cores only: Ray Data then has one actor do both, and no row goes from one process to
     # another. A GPU is not to wait for a disk.
     together = not needs.gpus
     ray.data.read_datasource(
-        PiecesDatasource(order, pieces),
+        PiecesDatasource(config, pieces),
         override_num_blocks=len(pieces),
         num_cpus=needs.cpus if together else 0,
         runtime_env=environment if together else None,
     ).map_batches(
         PieceScorer,
-        fn_constructor_args=(order, reports),
+        fn_constructor_args=(config, reports),
         # a block, and that is a piece; with a GPU Ray Data wants a number
         batch_size=None if together else 1,
         batch_format="pandas",
@@ -123,7 +123,7 @@ def _carry_out(
         num_gpus=needs.gpus or None,
         runtime_env=environment,
     ).write_datasink(
-        ShardsDatasink(order.output, reports),
+        ShardsDatasink(config.output, reports),
         # to write is to wait for a disk or a server, and takes no core from those who score
         ray_remote_args={"num_cpus": 0},
         concurrency=workers,
@@ -191,7 +191,7 @@ class _Listener:
         # a shard whose writer died at the very end is written twice
         elif said["index"] not in self._done:
             self._done.add(said["index"])
-            self._on_done(ShardOutcome.from_dict(said))
+            self._on_done(ShardRecord.from_dict(said))
         return True
 
 

@@ -3,32 +3,32 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from celadon.core import FloatArray, InputError, Metric, MetricScores
-from celadon.io import atomic_write_text
+from celadon.io import Chunk, atomic_write_text
 from celadon.io.columns import REASON
 from celadon.io.pieces import Piece, Plan
 from celadon.report.collector import ReportCollector
-from celadon.runs.choice import score_columns
-from celadon.runs.faults import PassedOver
 from celadon.runs.folder import RunFolder, part_name
 from celadon.runs.local import REPORT_TITLE
-from celadon.runs.order import RunOrder
-from celadon.runs.shards import LoadedOrder, ShardOutcome
+from celadon.runs.manifest import RunConfig
+from celadon.runs.shards import ShardRecord, rows_of
+from celadon.scoring.scorer import Scorer, ignore
+from celadon.scoring.scores import score_columns
 from celadon.scoring.summary import Summary
 
 
 def write_report(
     path: str,
     folder: RunFolder,
-    order: RunOrder,
+    config: RunConfig,
     plan: Plan,
-    outcomes: Sequence[ShardOutcome],
+    records: Sequence[ShardRecord],
     summary: Summary,
     progress: Callable[[int, int], None],
 ) -> None:
@@ -38,32 +38,40 @@ def write_report(
     ----------
     path
         The report.
-    folder, order, plan, outcomes, summary
+    folder, config, plan, records, summary
         The run.
     progress
         Told how many rows are done, and of how many.
     """
-    loaded = LoadedOrder(order)
-    collector = ReportCollector(loaded.metrics, seed=order.seed)
-    done, total = 0, sum(outcome.rows_scored for outcome in outcomes)
-    for piece, outcome in zip(plan.pieces, outcomes, strict=True):
-        if outcome.rows_scored:
-            _add_shard(collector, folder, loaded, piece, outcome.rows_scored)
-            done += outcome.rows_scored
+    scorer = Scorer.from_dict(config.scorer)
+    collector = ReportCollector(scorer.metrics, seed=config.seed)
+    done, total = 0, sum(record.rows_scored for record in records)
+    for piece, record in zip(plan.pieces, records, strict=True):
+        if record.rows_scored:
+            rows = (scorer.usable(chunk, ignore) for chunk in rows_of(piece, config, ignore))
+            _add_shard(collector, folder, scorer.metrics, piece, rows, record.rows_scored)
+            done += record.rows_scored
             progress(done, total)
     names = [Path(file.name).name for file in plan.files]
-    rejected = sum(outcome.rows_rejected for outcome in outcomes)
+    rejected = sum(record.rows_rejected for record in records)
     atomic_write_text(path, collector.html(summary, title=REPORT_TITLE, inputs=names, rejected=rejected))
 
 
-def _add_shard(collector: ReportCollector, folder: RunFolder, loaded: LoadedOrder, piece: Piece, rows: int) -> None:
+def _add_shard(
+    collector: ReportCollector,
+    folder: RunFolder,
+    metrics: Sequence[Metric],
+    piece: Piece,
+    chunks: Iterable[Chunk],
+    rows: int,
+) -> None:
     import pyarrow.parquet as pq
 
     name = f"{part_name(piece.index)}.parquet"
-    shard = pq.read_table(folder.local_copy(name), columns=[*score_columns(loaded.metrics), REASON])
+    shard = pq.read_table(folder.local_copy(name), columns=[*score_columns(metrics), REASON])
     at = 0
-    for chunk in loaded.chunks(piece, PassedOver()):
-        collector.add(chunk.samples, _scores(shard.slice(at, len(chunk)), loaded.metrics))
+    for chunk in filter(len, chunks):
+        collector.add(chunk.samples, _scores(shard.slice(at, len(chunk)), metrics))
         at += len(chunk)
     if at != rows or at != shard.num_rows:
         raise InputError(f"{folder.name}{name}: does not hold the rows of its piece; check it with celadon runs show")

@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 import math
+import os
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from celadon.core import UsageError
 from celadon.metrics.registry import load_all
+from celadon.models.networks.transformers_network import VARIABLE as DEVICE
+from celadon.models.networks.transformers_network import device_name
 
+# What limits the threads of the libraries that models run on, each read when its library is loaded.
+_THREADED = ("CELADON_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS", "RAYON_NUM_THREADS")
 _FORM = "say METRIC=cpu:2,gpu:0.5"
 
 
@@ -40,6 +45,18 @@ def resources_of_worker(told: Sequence[str], specs: Sequence[str]) -> Resources:
             raise UsageError(f"--resources {one}: the run has no {spec}; its metrics are {', '.join(specs)}")
         needs[spec] = _read(amounts, one)
     return Resources(max(each.cpus for each in needs.values()), max(each.gpus for each in needs.values()))
+
+
+def worker_environment(threads: int) -> dict[str, str]:
+    """Return the environment variables that a worker must start with; what the user has set stays."""
+    values = {
+        **dict.fromkeys(_THREADED, str(threads)),
+        # sums over rows are made by one thread, so that they do not depend on how many workers there are
+        "OPENBLAS_NUM_THREADS": "1",
+        # a node's own word on the device would make another signature
+        DEVICE: device_name(),
+    }
+    return {name: os.environ.get(name, value) for name, value in values.items()}
 
 
 def _spec(metric: str, one: str) -> str:

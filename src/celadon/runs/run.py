@@ -5,35 +5,30 @@ from __future__ import annotations
 import json
 import os
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from celadon.core import CeladonError, InputError, Metric, OutputError, UsageError
-from celadon.io import Chunk, Reader, check_distinct
+from celadon.core import CeladonError, InputError, Metric, OutputError, UsageError, fitted_constants
+from celadon.io import check_distinct
 from celadon.io.arrow import require_pyarrow
 from celadon.io.pieces import Piece, Plan, plan_pieces
 from celadon.io.remote import is_url
 from celadon.io.sources import expand_paths
-from celadon.io.tree_file import read_trees
-from celadon.runs.choice import chosen_metrics, default_metrics, score_columns
-from celadon.runs.faults import BadRowsError
-from celadon.runs.folder import MANIFEST, REJECTS, SHARDS, SUMMARY, RunFolder
-from celadon.runs.known_runs import remember_run
-from celadon.runs.local import Job
-from celadon.runs.lock import locked_run
-from celadon.runs.manifest import ChangedRunError, Manifest, changed_files, changed_order
+from celadon.runs.bad_rows import BadRowsError
+from celadon.runs.folder import MANIFEST, REJECTS, SHARDS, SUMMARY, RunFolder, locked_run, remember_run
+from celadon.runs.local import Job, JobResult
+from celadon.runs.manifest import ChangedRunError, Manifest, RunConfig, changed_config, changed_files
 from celadon.runs.one_schema import differing, under_one_schema
-from celadon.runs.order import RunOrder
-from celadon.runs.outcome import RunOutcome, outcome_of_run
 from celadon.runs.processes import score_in_processes
 from celadon.runs.report import write_report
 from celadon.runs.resources import resources_of_worker
-from celadon.runs.shards import ShardOutcome
+from celadon.runs.shards import ShardRecord
 from celadon.runs.state import merged_summary, whole_shards
-from celadon.runs.summary_file import summary_from_json
-from celadon.scoring.fitting import waits
+from celadon.scoring.scorer import ignore
+from celadon.scoring.scores import score_columns
+from celadon.scoring.summary import Summary
 
 ENGINES = ("local", "ray")
 DEFAULT_SHARD_ROWS = 8192
@@ -78,12 +73,51 @@ class RunListeners:
     said: Callable[[str], None] = lambda line: None
 
 
+@dataclass(frozen=True, kw_only=True)
+class RunResult(JobResult):
+    """What a run has come to, and what this start of it did.
+
+    Attributes
+    ----------
+    folder
+        The run.
+    shards, shards_before
+        All shards, and those that were there already.
+    seconds
+        How long this start scored.
+    rows_now
+        Rows scored by it.
+    """
+
+    folder: str
+    shards: int
+    shards_before: int
+    seconds: float
+    rows_now: int
+    peak_memory_bytes: int
+
+    def as_json(self, how: Mapping[str, Any]) -> dict[str, Any]:
+        """Return what ``summary.json`` holds; ``how`` describes the last start."""
+        return {
+            "rows_read": self.rows_read,
+            "rows_scored": self.rows_scored,
+            "rows_rejected": self.rows_rejected,
+            "shards": self.shards,
+            "constants": {metric: dict(fitted.constants) for metric, fitted in self.fitted.items()},
+            "last_start": {**how, "rows": self.rows_now, "seconds": round(self.seconds, 3)},
+            "peak_memory_bytes": self.peak_memory_bytes,
+            "cache_hits": self.cache_hits,
+            "cache_misses": self.cache_misses,
+            **self.summary.to_dict(histograms=True),
+        }
+
+
 class FailedShardError(CeladonError):
     """A shard could not be made; the message is that of its worker."""
 
-    def __init__(self, outcome: ShardOutcome) -> None:
-        super().__init__(outcome.error)
-        self.exit_code = outcome.exit_code
+    def __init__(self, record: ShardRecord) -> None:
+        super().__init__(record.error)
+        self.exit_code = record.exit_code
 
 
 def is_run(output: str) -> bool:
@@ -91,7 +125,7 @@ def is_run(output: str) -> bool:
     return output.endswith(("/", os.sep)) or (not is_url(output) and Path(output).is_dir())
 
 
-def start_run(job: Job, settings: RunSettings, listeners: RunListeners | None = None) -> RunOutcome:
+def start_run(job: Job, settings: RunSettings, listeners: RunListeners | None = None) -> RunResult:
     """Score the input into a run's folder, or go on with it.
 
     Parameters
@@ -165,18 +199,18 @@ class _Run:
         self.settings = settings
         self.listeners = listeners
         self.folder = folder
-        self.done: dict[int, ShardOutcome] = {}
+        self.done: dict[int, ShardRecord] = {}
         self.rows_done = 0
         self.rows_all = 0
 
-    def go(self) -> RunOutcome:
+    def go(self) -> RunResult:
         earlier = Manifest.read(self.folder)
         if earlier is None:
             _check_free(self.folder)
-        metrics, order = _order(self.job, self.folder)
+        metrics, config = _config(self.job, self.folder)
         shard_rows = self.settings.shard_rows or (DEFAULT_SHARD_ROWS if earlier is None else earlier.shard_rows)
         if earlier is not None:
-            self._refuse(changed_order(earlier, order, shard_rows, self.job.format))
+            self._refuse(changed_config(earlier, config, shard_rows, self.job.format))
         plan = plan_pieces(
             self.job.inputs,
             self.job.format,
@@ -185,58 +219,74 @@ class _Run:
             progress=self.listeners.planned,
         )
         if earlier is None:
-            Manifest(order, plan.files, plan.pieces, shard_rows, self.job.format).write(self.folder)
+            Manifest(config, plan.files, plan.pieces, shard_rows, self.job.format).write(self.folder)
         else:
             self._refuse(changed_files(earlier.files, plan.files))
         remember_run(self.folder)
         self.done = whole_shards(self.folder, len(plan.pieces))
         self._check_rejected()
-        return self._finish(metrics, order, plan)
+        return self._finish(metrics, config, plan)
 
     def _refuse(self, changes: Sequence[str]) -> None:
         if changes:
             raise ChangedRunError(self.folder.name, changes)
 
     def _check_rejected(self) -> None:
-        rejected = sum(outcome.rows_rejected for outcome in self.done.values())
+        rejected = sum(record.rows_rejected for record in self.done.values())
         if rejected and not self.job.skip_bad:
             raise UsageError(
                 f"{self.folder.name}: {rejected:,} malformed rows were set aside by an earlier start; "
                 "give --skip-bad again, or choose another folder"
             )
 
-    def _finish(self, metrics: Sequence[Metric], order: RunOrder, plan: Plan) -> RunOutcome:
+    def _finish(self, metrics: Sequence[Metric], config: RunConfig, plan: Plan) -> RunResult:
         before = len(self.done)
         waiting = [piece for piece in plan.pieces if piece.index not in self.done]
         self.rows_all = sum(piece.rows for piece in plan.pieces)
         self.rows_done = self.rows_all - sum(piece.rows for piece in waiting)
         started = time.monotonic()
         if waiting:
-            self._score(order, waiting, len(plan.pieces))
+            self._score(config, waiting, len(plan.pieces))
         seconds = time.monotonic() - started
-        outcomes = self._under_one_schema(metrics, [self.done[piece.index] for piece in plan.pieces])
+        records = self._under_one_schema(metrics, [self.done[piece.index] for piece in plan.pieces])
         now = sum(self.done[piece.index].rows_scored for piece in waiting)
         told = None if waiting else self.folder.read(SUMMARY)
-        if not any(outcome.rows_scored for outcome in outcomes):
+        if not any(record.rows_scored for record in records):
             raise InputError(f"none of the {self.rows_all:,} rows can be scored; see {self.folder.name}{REJECTS}/")
         if told is None:
-            summary = merged_summary(self.folder, metrics, order, len(plan.pieces))
+            summary = merged_summary(self.folder, metrics, config, len(plan.pieces))
         else:
-            summary = summary_from_json(json.loads(told))
-        outcome = outcome_of_run(self.folder, summary, metrics, outcomes, before, seconds, now)
+            summary = Summary.from_dict(json.loads(told))
+        rejected, scored = (sum(getattr(each, name) for each in records) for name in ("rows_rejected", "rows_scored"))
+        result = RunResult(
+            folder=self.folder.name,
+            summary=summary,
+            rows_read=scored + rejected,
+            rows_scored=scored,
+            rows_rejected=rejected,
+            renamed={old: new for record in records for old, new in record.renamed.items()},
+            fitted=fitted_constants(metrics),
+            cache_hits=sum(record.cache_hits for record in records),
+            cache_misses=sum(record.cache_misses for record in records),
+            shards=len(records),
+            shards_before=before,
+            seconds=seconds,
+            rows_now=now,
+            peak_memory_bytes=max(record.peak_memory_bytes for record in records),
+        )
         if self.job.report is not None:
-            write_report(self.job.report, self.folder, order, plan, outcomes, summary, self.listeners.scored)
+            write_report(self.job.report, self.folder, config, plan, records, summary, self.listeners.scored)
         if told is None:
-            self.folder.write_text(SUMMARY, json.dumps(outcome.as_json(self._settings_told()), indent=1) + "\n")
-        return outcome
+            self.folder.write_text(SUMMARY, json.dumps(result.as_json(self._settings_told()), indent=1) + "\n")
+        return result
 
-    def _under_one_schema(self, metrics: Sequence[Metric], outcomes: list[ShardOutcome]) -> list[ShardOutcome]:
-        if not differing(outcomes):
-            return outcomes
+    def _under_one_schema(self, metrics: Sequence[Metric], records: list[ShardRecord]) -> list[ShardRecord]:
+        if not differing(records):
+            return records
         self.listeners.said(f"{self.folder.name}: columns differ from shard to shard; giving all the same types")
-        return under_one_schema(self.folder, outcomes, score_columns(metrics), self.listeners.scored)
+        return under_one_schema(self.folder, records, score_columns(metrics), self.listeners.scored)
 
-    def _score(self, order: RunOrder, waiting: Sequence[Piece], shards: int) -> None:
+    def _score(self, config: RunConfig, waiting: Sequence[Piece], shards: int) -> None:
         """Make the shards that are not there."""
         if self.done:
             self.listeners.said(f"{self.folder.name}: {len(self.done):,} of {shards:,} shards are there; going on")
@@ -246,76 +296,44 @@ class _Run:
         if settings.engine == "ray":
             from celadon.runs.ray_engine import score_on_ray
 
-            needs = resources_of_worker(settings.resources, order.metrics)
-            order = replace(order, threads=int(needs.cpus))
-            score_on_ray(order, waiting, settings.workers, settings.address, self._take, needs)
+            needs = resources_of_worker(settings.resources, list(config.signatures))
+            config = replace(config, threads=int(needs.cpus))
+            score_on_ray(config, waiting, settings.workers, settings.address, self._take, needs)
             return
         workers = min(settings.workers or _workers(), len(waiting))
-        score_in_processes(replace(order, threads=max(1, _cores() // workers)), waiting, workers, self._take)
+        score_in_processes(replace(config, threads=max(1, _cores() // workers)), waiting, workers, self._take)
 
     def _settings_told(self) -> dict[str, Any]:
         settings = self.settings
         workers = settings.workers or (_workers() if settings.engine == "local" else None)
         return {"engine": settings.engine, "workers": workers}
 
-    def _take(self, outcome: ShardOutcome) -> None:
-        if outcome.bad:
+    def _take(self, record: ShardRecord) -> None:
+        if record.bad:
             then = f"whole shards stay in {self.folder.name} (with --skip-bad the run goes on and sets such rows aside)"
-            raise BadRowsError(outcome.bad, outcome.rows_rejected, then)
-        if outcome.error:
-            raise FailedShardError(outcome)
-        self.done[outcome.index] = outcome
-        self.rows_done += outcome.rows_scored + outcome.rows_rejected
+            raise BadRowsError(record.bad, record.rows_rejected, then)
+        if record.error:
+            raise FailedShardError(record)
+        self.done[record.index] = record
+        self.rows_done += record.rows_scored + record.rows_rejected
         self.listeners.scored(self.rows_done, self.rows_all)
 
 
-def _order(job: Job, folder: RunFolder) -> tuple[tuple[Metric, ...], RunOrder]:
-    """The metrics of a job, and what workers are told."""
-    trees = None if job.trees is None else read_trees(job.trees)
-    chosen = chosen_metrics(job, trees)
-    metrics = chosen or default_metrics(_first_chunk(job))
-    for metric in metrics:
-        if waits(metric):
-            raise UsageError(
-                f"{metric.spec} is relative to the whole set of texts, which no worker of a run sees; "
-                "give it a set with --standardize-on, or score into one file"
-            )
-    order = RunOrder(
-        metrics=tuple(metric.spec for metric in metrics),
-        signatures=tuple(metric.signature for metric in metrics),
-        named=chosen is not None,
-        fields=job.fields,
-        output=folder.place,
-        standardize_on=_absolute(job.standardize_on),
-        trees=_absolute(job.trees),
-        skip_bad=job.skip_bad,
-        batch_rows=job.batch_rows,
-        max_text_chars=job.max_text_chars,
-        seed=job.seed,
-        resamples=job.resamples,
-        cache=job.cache,
-    )
-    return metrics, order
-
-
-def _first_chunk(job: Job) -> Chunk:
-    reader = Reader(
-        job.inputs,
-        job.fields,
-        format=job.format,
-        chunk_rows=job.batch_rows,
-        max_text_chars=job.max_text_chars,
-        on_bad=lambda bad: None,
-    )
-    chunk = next(iter(reader), None)
-    if chunk is None:
-        raise InputError(f"none of the {reader.rows_read:,} rows can be scored")
-    return chunk
-
-
-def _absolute(path: str | None) -> str | None:
-    # a worker may have another current folder
-    return path if path is None or is_url(path) else os.path.abspath(path)  # noqa: PTH100  links are to stay
+def _config(job: Job, folder: RunFolder) -> tuple[tuple[Metric, ...], RunConfig]:
+    """The metrics of a job, and what workers must know."""
+    scorer = job.scorer()
+    if not scorer.metrics:
+        reader = job.reader(ignore)
+        chunk = next(iter(reader), None)
+        if chunk is None:
+            raise InputError(f"none of the {reader.rows_read:,} rows can be scored")
+        scorer.choose(chunk.samples)
+    for metric in scorer.unfitted:
+        raise UsageError(
+            f"{metric.spec} is relative to the whole set of texts, which no worker of a run sees; "
+            "give it a set with --standardize-on, or score into one file"
+        )
+    return scorer.metrics, RunConfig(scorer.to_dict(), folder.place, job.skip_bad, job.seed, job.resamples)
 
 
 def _check_free(folder: RunFolder) -> None:

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import hashlib
 import json
+import sys
 import time
 import traceback
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from dataclasses import asdict, dataclass, field, replace
 from datetime import UTC, datetime
 from functools import partial
@@ -16,28 +17,23 @@ from typing import Any, BinaryIO, Self
 
 import numpy as np
 
-from celadon.core import CeladonError, InputError, Metric
-from celadon.io import BadRow, Chunk, Rejects, Writer
+from celadon.core import CeladonError
+from celadon.io import BadRow, Chunk, Rejects
 from celadon.io.atomic import write_atomically
 from celadon.io.parquet_writer import ParquetWriter
 from celadon.io.pieces import Piece, read_piece
-from celadon.io.tree_file import TreeFile, read_trees
-from celadon.runs.choice import chosen_metrics, score_columns, usable_rows, with_trees
-from celadon.runs.faults import Faults
+from celadon.runs.bad_rows import BadRows
 from celadon.runs.folder import REJECTS, SHARDS, RunFolder, part_name
-from celadon.runs.order import RunOrder
-from celadon.runs.peak_memory import peak_memory_bytes
-from celadon.scoring.batch import Batch
-from celadon.scoring.cache.score_cache import ScoreCache, scores_through
-from celadon.scoring.fitting import second_pass
-from celadon.scoring.scores import flat_columns, merged_reasons
+from celadon.runs.manifest import RunConfig
+from celadon.scoring.scorer import Scorer
+from celadon.scoring.scores import flat_columns, merged_reasons, score_columns
 from celadon.scoring.summary import Summarizer
 
 JSON_TYPE = "json"
 
 
 @dataclass(frozen=True)
-class ShardOutcome:
+class ShardRecord:
     """What came of a piece; plain values.
 
     Attributes
@@ -112,19 +108,19 @@ class ShardOutcome:
 
     @classmethod
     def from_dict(cls, values: Mapping[str, Any]) -> Self:
-        """Return the outcome that :meth:`as_dict` wrote down."""
+        """Return the record that :meth:`as_dict` wrote down."""
         return cls(**{**values, "bad": tuple(values.get("bad", ()))})
 
 
-OnDone = Callable[[ShardOutcome], None]
+OnDone = Callable[[ShardRecord], None]
 """Told of each piece that is done; what it raises ends the run."""
 
 RowsOf = Callable[[Callable[[BadRow], None]], Iterable[Chunk]]
 """Gives the rows of a piece, and the malformed ones to whom it is given."""
 
 
-def told(index: int, where: str, make: Callable[[], ShardOutcome]) -> ShardOutcome:
-    """Make a shard, or a part of it; whatever goes wrong is told in the outcome.
+def recorded(index: int, where: str, make: Callable[[], ShardRecord]) -> ShardRecord:
+    """Make a shard, or a part of it; whatever goes wrong is put into the record.
 
     Parameters
     ----------
@@ -138,11 +134,11 @@ def told(index: int, where: str, make: Callable[[], ShardOutcome]) -> ShardOutco
     try:
         return make()
     except CeladonError as error:
-        return ShardOutcome(index, error=str(error), exit_code=error.exit_code)
+        return ShardRecord(index, error=str(error), exit_code=error.exit_code)
     except MemoryError:
-        return ShardOutcome(index, error=f"{where}: not enough memory; take fewer --workers", exit_code=1)
+        return ShardRecord(index, error=f"{where}: not enough memory; take fewer --workers", exit_code=1)
     except Exception:  # noqa: BLE001  a fault of ours, or of a stranger's metric: it is to be seen, not tried again
-        return ShardOutcome(index, error=traceback.format_exc(), exit_code=1)
+        return ShardRecord(index, error=traceback.format_exc(), exit_code=1)
 
 
 class ShardScorer:
@@ -150,25 +146,24 @@ class ShardScorer:
 
     Parameters
     ----------
-    order
-        What is to be done.
+    config
+        How rows are scored and written.
     """
 
-    def __init__(self, order: RunOrder) -> None:
-        self.order = order
-        self._loaded: LoadedOrder | None = None
-        self._cache: ScoreCache | None = None
+    def __init__(self, config: RunConfig) -> None:
+        self.config = config
+        self._scorer: Scorer | None = None
 
-    def __call__(self, piece: Piece) -> ShardOutcome:
-        """Read a piece and write its shard into the run's folder; what the user can mend is told in the outcome."""
+    def __call__(self, piece: Piece) -> ShardRecord:
+        """Read a piece and write its shard into the run's folder; what the user can mend is told in the record."""
 
-        def made() -> ShardOutcome:
-            folder = RunFolder(self.order.output)
-            return published(folder, self.made(piece, partial(rows_of, piece, self.order), folder.staging))
+        def made() -> ShardRecord:
+            folder = RunFolder(self.config.output)
+            return published(folder, self.made(piece, partial(rows_of, piece, self.config), folder.staging))
 
-        return told(piece.index, place_of(piece), made)
+        return recorded(piece.index, place_of(piece), made)
 
-    def made(self, piece: Piece, rows: RowsOf, staging: Path, seconds: float = 0.0) -> ShardOutcome:
+    def made(self, piece: Piece, rows: RowsOf, staging: Path, seconds: float = 0.0) -> ShardRecord:
         """Write the files of a piece's shard into a folder, under the names that they have in that of the run.
 
         Parameters
@@ -181,22 +176,27 @@ class ShardScorer:
             What it took to read the rows, where they are read already.
         """
         started = time.perf_counter() - seconds
-        if self._loaded is None:
-            self._loaded = LoadedOrder(self.order)
-            self._cache = self.order.cache.open() if self.order.cache else None
-        order, loaded, name = self.order, self._loaded, part_name(piece.index)
-        before = (self._cache.hits, self._cache.misses) if self._cache else (0, 0)
+        if self._scorer is None:
+            self._scorer = Scorer.from_dict(self.config.scorer)
+        config, scorer, name = self.config, self._scorer, part_name(piece.index)
+        before = scorer.cache_counts
         with ExitStack() as stack:
             rejected = f"{REJECTS}/{name}.jsonl"
-            rejects = stack.enter_context(Rejects(str(staging / rejected))) if order.skip_bad else None
-            faults = Faults(rejects)
-            writer = ParquetWriter(str(staging / f"{name}.parquet"), score_columns(loaded.metrics))
+            rejects = stack.enter_context(Rejects(str(staging / rejected))) if config.skip_bad else None
+            bad = BadRows(rejects)
+            writer = ParquetWriter(str(staging / f"{name}.parquet"), score_columns(scorer.metrics))
             # nothing is in its place unless it is put there below
             stack.callback(writer.abort)
-            summarizer = Summarizer(loaded.metrics, order.resamples, order.seed, piece.first_row)
-            count = self._score(loaded, loaded.usable(rows(faults.add), faults), writer, summarizer)
-            if faults.fatal:
-                return ShardOutcome(piece.index, 0, faults.count, bad=tuple(map(str, faults.first)))
+            summarizer = Summarizer(scorer.metrics, config.resamples, config.seed, piece.first_row)
+            usable = (scorer.usable(chunk, bad.add) for chunk in rows(bad.add))
+            count = 0
+            # after a fatal fault the rest is read only to count what else is wrong
+            for chunk, scores, _ in scorer.stream(chunk for chunk in usable if len(chunk) and not bad.fatal):
+                writer.write(chunk, flat_columns(scores), merged_reasons(scores, len(chunk)))
+                summarizer.add(chunk.samples, scores)
+                count += len(chunk)
+            if bad.fatal:
+                return ShardRecord(piece.index, 0, bad.count, bad=tuple(map(str, bad.first)))
             written = []
             if count:
                 writer.commit()
@@ -205,16 +205,16 @@ class ShardScorer:
             written.append(f"{SHARDS}/{name}.npz")
             if rejects is not None:
                 rejects.commit()
-            if faults.count:
+            if bad.count:
                 written.append(rejected)
-        after = (self._cache.hits, self._cache.misses) if self._cache else (0, 0)
+        after = scorer.cache_counts
         files = {each: file_facts(staging / each) for each in written}
-        return ShardOutcome(
+        return ShardRecord(
             index=piece.index,
             rows_scored=count,
-            rows_rejected=faults.count,
+            rows_rejected=bad.count,
             seconds=round(time.perf_counter() - started, 4),
-            peak_memory_bytes=peak_memory_bytes(),
+            peak_memory_bytes=_peak_memory_bytes(),
             cache_hits=after[0] - before[0],
             cache_misses=after[1] - before[1],
             sha256=files[f"{name}.parquet"]["sha256"] if count else "",
@@ -224,56 +224,11 @@ class ShardScorer:
             finished=datetime.now(UTC).isoformat(timespec="seconds"),
         )
 
-    def _score(self, loaded: LoadedOrder, chunks: Iterable[Chunk], writer: Writer, summarizer: Summarizer) -> int:
-        """Hand the scores of all chunks on; tell how many rows these were."""
-        rows = 0
-        for chunk in chunks:
-            batch = Batch(chunk.samples)
-            scores = second_pass(batch, scores_through(self._cache, batch, loaded.metrics), loaded.metrics)
-            writer.write(chunk, flat_columns(scores), merged_reasons(scores, len(chunk)))
-            summarizer.add(chunk.samples, scores)
-            rows += len(chunk)
-        return rows
 
-
-class LoadedOrder:
-    """The metrics and the trees of an order, and the rows that these can score.
-
-    Raises
-    ------
-    InputError
-        A metric would make other scores here than the order says.
-    """
-
-    def __init__(self, order: RunOrder) -> None:
-        self._order = order
-        self.trees: TreeFile | None = None if order.trees is None else read_trees(order.trees)
-        self.metrics: tuple[Metric, ...] = chosen_metrics(order, self.trees) or ()
-        for metric, wanted in zip(self.metrics, order.signatures, strict=True):
-            if metric.signature != wanted:
-                raise InputError(
-                    f"{metric.spec}: this worker would make other scores than the run says: {metric.signature} and "
-                    f"not {wanted}; all workers must have the same version and models"
-                )
-
-    def chunks(self, piece: Piece, faults: Faults) -> Iterator[Chunk]:
-        """Read the rows of a piece that can be scored; after a fatal fault none, but all are looked at."""
-        return self.usable(rows_of(piece, self._order, faults.add), faults)
-
-    def usable(self, chunks: Iterable[Chunk], faults: Faults) -> Iterator[Chunk]:
-        """Go through rows that are being read, as :meth:`chunks` does."""
-        named = self.metrics if self._order.named else None
-        for chunk in chunks:
-            usable = with_trees(usable_rows(chunk, named, faults), self.trees)
-            if len(usable) and not faults.fatal:
-                yield usable
-
-
-def rows_of(piece: Piece, order: RunOrder, on_bad: Callable[[BadRow], None]) -> Iterator[Chunk]:
-    """Read the rows of a piece as an order says."""
-    return read_piece(
-        piece, order.fields, chunk_rows=order.batch_rows, max_text_chars=order.max_text_chars, on_bad=on_bad
-    )
+def rows_of(piece: Piece, config: RunConfig, on_bad: Callable[[BadRow], None]) -> Iterator[Chunk]:
+    """Read the rows of a piece."""
+    rows, longest = config.scorer["batch_rows"], config.scorer["max_text_chars"]
+    return read_piece(piece, config.fields, chunk_rows=rows, max_text_chars=longest, on_bad=on_bad)
 
 
 def place_of(piece: Piece) -> str:
@@ -281,12 +236,12 @@ def place_of(piece: Piece) -> str:
     return f"{piece.name} from line {piece.first_line:,} on"
 
 
-def published(folder: RunFolder, outcome: ShardOutcome) -> ShardOutcome:
+def published(folder: RunFolder, record: ShardRecord) -> ShardRecord:
     """Put the files of a shard that was made from the folder's staging in their place, with its note."""
-    if outcome.is_whole:
+    if record.is_whole:
         # the note last, because a shard without it is none
-        folder.publish(*outcome.files, outcome.stage(folder))
-    return outcome
+        folder.publish(*record.files, record.stage(folder))
+    return record
 
 
 def save_file(path: Path, write: Callable[[BinaryIO], object]) -> None:
@@ -311,3 +266,17 @@ def _columns(path: Path, json_columns: Collection[str]) -> dict[str, str]:
     return {
         column.name: JSON_TYPE if column.name in json_columns else str(column.type) for column in pq.read_schema(path)
     }
+
+
+def _peak_memory_bytes() -> int:
+    """The most memory that this process has held; 0 where the system does not tell."""
+    # not getrusage, which on Linux begins with what the parent held when it started this process
+    with suppress(OSError, ValueError, StopIteration):
+        lines = Path("/proc/self/status").read_text(encoding="ascii", errors="replace").splitlines()
+        return int(next(line for line in lines if line.startswith("VmHWM:")).split()[1]) * 1024
+    try:
+        import resource
+    except ImportError:
+        return 0
+    most = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    return most if sys.platform == "darwin" else most * 1024

@@ -11,12 +11,9 @@ from io import BytesIO
 import numpy as np
 
 from celadon.core import InputError, Metric
-from celadon.runs.folder import SHARDS, SUMMARY, RunFolder, part_name
-from celadon.runs.lock import is_running
-from celadon.runs.manifest import Manifest
-from celadon.runs.order import RunOrder
-from celadon.runs.shards import ShardOutcome
-from celadon.runs.summary_file import summary_from_json
+from celadon.runs.folder import SHARDS, SUMMARY, RunFolder, is_running, part_name
+from celadon.runs.manifest import Manifest, RunConfig
+from celadon.runs.shards import ShardRecord
 from celadon.scoring.summary import Summarizer, Summary
 
 RUNNING, FINISHED, STOPPED = "running", "finished", "stopped"
@@ -43,48 +40,48 @@ class RunState:
     folder: RunFolder
     manifest: Manifest
     state: str
-    shards: tuple[ShardOutcome, ...]
+    shards: tuple[ShardRecord, ...]
     summary: Summary | None = None
     last_start: dict[str, float | int | str] | None = None
 
 
-def whole_shards(folder: RunFolder, count: int) -> dict[int, ShardOutcome]:
+def whole_shards(folder: RunFolder, count: int) -> dict[int, ShardRecord]:
     """Return what is known of each shard that is whole: its own note is there, and all files that it tells of."""
     sizes = folder.sizes()
-    found: dict[int, ShardOutcome] = {}
+    found: dict[int, ShardRecord] = {}
     for index in range(count):
         name = f"{SHARDS}/{part_name(index)}.json"
         told = _told(folder, name) if name in sizes else None
-        outcome = None if told is None or told.index != index else _as_it_is(folder, told, sizes)
-        if outcome is not None:
-            found[index] = outcome
+        record = None if told is None or told.index != index else _as_it_is(folder, told, sizes)
+        if record is not None:
+            found[index] = record
     return found
 
 
-def _told(folder: RunFolder, name: str) -> ShardOutcome | None:
+def _told(folder: RunFolder, name: str) -> ShardRecord | None:
     data = folder.read(name)
     try:
-        return None if data is None else ShardOutcome.from_dict(json.loads(data))
+        return None if data is None else ShardRecord.from_dict(json.loads(data))
     except (ValueError, TypeError, KeyError):
         return None
 
 
-def _as_it_is(folder: RunFolder, told: ShardOutcome, sizes: Mapping[str, int]) -> ShardOutcome | None:
+def _as_it_is(folder: RunFolder, told: ShardRecord, sizes: Mapping[str, int]) -> ShardRecord | None:
     """What is known of a shard whose files are all there, of which one may wait to be put in its place."""
-    outcome = told
+    record = told
     if told.recast_from:
         name = f"{part_name(told.index)}.parquet"
         after, before = told.files[name], told.recast_from
         is_old = sizes.get(name) == before["bytes"]
         if is_old and before["bytes"] == after["bytes"]:
             is_old = hashlib.sha256(folder.read(name) or b"").hexdigest() == before["sha256"]
-        outcome = told.before_recast() if is_old else told
-    return outcome if all(sizes.get(name) == facts["bytes"] for name, facts in outcome.files.items()) else None
+        record = told.before_recast() if is_old else told
+    return record if all(sizes.get(name) == facts["bytes"] for name, facts in record.files.items()) else None
 
 
-def merged_summary(folder: RunFolder, metrics: Sequence[Metric], order: RunOrder, shards: int) -> Summary:
+def merged_summary(folder: RunFolder, metrics: Sequence[Metric], config: RunConfig, shards: int) -> Summary:
     """Return the summary of all shards, put together in their order, so that it does not depend on who made them."""
-    summarizer = Summarizer(metrics, order.resamples, order.seed)
+    summarizer = Summarizer(metrics, config.resamples, config.seed)
     for index in range(shards):
         name = f"{SHARDS}/{part_name(index)}.npz"
         data = folder.read(name)
@@ -114,7 +111,7 @@ def state_of(place: str) -> RunState:
     if told is None:
         return RunState(folder, manifest, STOPPED, shards)
     values = json.loads(told)
-    return RunState(folder, manifest, FINISHED, shards, summary_from_json(values), values["last_start"])
+    return RunState(folder, manifest, FINISHED, shards, Summary.from_dict(values), values["last_start"])
 
 
 def wrong_files(state: RunState, progress: Callable[[int, int], None] = lambda done, total: None) -> list[str]:

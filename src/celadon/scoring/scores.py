@@ -132,6 +132,13 @@ def nullable(values: FloatArray) -> list[float | None]:
     return [None if math.isnan(value) else value for value in values.tolist()]
 
 
+def score_columns(metrics: Sequence[Metric]) -> list[str]:
+    """Return the columns of the scores, then those of their parts."""
+    parts = [f"{metric.spec}.{part}" for metric in metrics for part in metric.info.parts]
+    # a part of one metric may be a metric of its own, and both asked for
+    return list(dict.fromkeys([*(metric.spec for metric in metrics), *parts]))
+
+
 def flat_columns(columns: Mapping[str, MetricScores]) -> dict[str, list[float | None]]:
     """Each metric's values, then the parts of each as ``metric.part``."""
     flat = {name: nullable(scores.values) for name, scores in columns.items()}

@@ -8,8 +8,8 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Any, NamedTuple, TypeAlias
+from dataclasses import dataclass, field, fields
+from typing import Any, NamedTuple, Self, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -78,6 +78,25 @@ class Summary:
     def row(self, system: str | None, metric: str) -> SummaryRow:
         """Return one system's row under one metric."""
         return next(row for row in self.rows if row.system == system and row.metric == metric)
+
+    def to_dict(self, *, histograms: bool = False) -> dict[str, Any]:
+        """Return plain values; with histograms, :meth:`from_dict` can read them back."""
+        names = [each.name for each in fields(SummaryRow) if histograms or each.name != "histogram"]
+        return {
+            "seed": self.seed,
+            "resamples": self.resamples,
+            "signatures": dict(self.signatures),
+            "scores": [{name: getattr(row, name) for name in names} for row in self.rows],
+        }
+
+    @classmethod
+    def from_dict(cls, values: Mapping[str, Any]) -> Self:
+        """Return the summary that was written with its histograms."""
+        rows = []
+        for row in values["scores"]:
+            intervals = {name: row[name] and Interval(*row[name]) for name in ("mean_interval", "corpus_interval")}
+            rows.append(SummaryRow(**{**row, **intervals, "histogram": Bins(*map(tuple, row["histogram"]))}))
+        return cls(tuple(rows), values["signatures"], values["seed"], values["resamples"])
 
 
 class GrowingHistogram:

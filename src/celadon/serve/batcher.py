@@ -40,7 +40,7 @@ class QueueFullError(Exception):
         self.retry_after = retry_after
 
 
-class Order(Generic[Kind, Work, Result]):
+class Ticket(Generic[Kind, Work, Result]):
     """The items of one request, and their results as these come, in the order of the items."""
 
     def __init__(self, kind: Kind, items: Sequence[Work]) -> None:
@@ -52,12 +52,12 @@ class Order(Generic[Kind, Work, Result]):
         self._more = asyncio.Event()
 
     def add(self, result: Result | Exception) -> None:
-        """Hand over the next result; what failed ends the order when its turn comes."""
+        """Hand over the next result; what failed ends the ticket when its turn comes."""
         self._done.append(result)
         self._more.set()
 
     def abandon(self, error: Exception) -> None:
-        """End the order: nobody wants it any more."""
+        """End the ticket: nobody wants it any more."""
         self._abandoned = error
         self._more.set()
 
@@ -78,16 +78,16 @@ class Order(Generic[Kind, Work, Result]):
 
 @dataclass
 class _Group(Generic[Kind, Work, Result]):
-    """Orders of one kind that have items waiting, in turn."""
+    """Tickets of one kind that have items waiting, in turn."""
 
     kind: Kind
     since: float
-    orders: deque[Order[Kind, Work, Result]] = field(default_factory=deque)
+    tickets: deque[Ticket[Kind, Work, Result]] = field(default_factory=deque)
     waiting: int = 0
 
 
 class _Place(NamedTuple, Generic[Kind, Work, Result]):
-    order: Order[Kind, Work, Result]
+    ticket: Ticket[Kind, Work, Result]
     item: Work
 
 
@@ -128,28 +128,28 @@ class Batcher(Generic[Kind, Work, Result]):
         self._seconds_per_item = 0.0
         self.waiting = 0
 
-    def submit(self, kind: Kind, items: Sequence[Work]) -> Order[Kind, Work, Result]:
+    def submit(self, kind: Kind, items: Sequence[Work]) -> Ticket[Kind, Work, Result]:
         """Put the items of a request into the queue, all or none."""
         if self.waiting + len(items) > self._room:
             raise QueueFullError(self.retry_after())
-        order: Order[Kind, Work, Result] = Order(kind, items)
+        ticket: Ticket[Kind, Work, Result] = Ticket(kind, items)
         if kind not in self._groups:
             self._groups[kind] = _Group(kind, asyncio.get_running_loop().time())
         group = self._groups[kind]
-        group.orders.append(order)
+        group.tickets.append(ticket)
         group.waiting += len(items)
         self.waiting += len(items)
         self._arrival.set()
-        return order
+        return ticket
 
-    def leave(self, order: Order[Kind, Work, Result]) -> None:
-        """Take what still waits of an order out of the queue."""
-        if not order.waiting:
+    def leave(self, ticket: Ticket[Kind, Work, Result]) -> None:
+        """Take what still waits of a ticket out of the queue."""
+        if not ticket.waiting:
             return
-        group = self._groups[order.kind]
-        group.orders.remove(order)
-        self._count(group, -len(order.waiting))
-        order.waiting.clear()
+        group = self._groups[ticket.kind]
+        group.tickets.remove(ticket)
+        self._count(group, -len(ticket.waiting))
+        ticket.waiting.clear()
 
     def retry_after(self) -> int:
         """Estimate in how many seconds the queue will be empty."""
@@ -169,7 +169,7 @@ class Batcher(Generic[Kind, Work, Result]):
             self._learn((loop.time() - begun) / len(places))
             self._on_batch(len(places))
             for place, result in zip(places, results, strict=True):
-                place.order.add(result)
+                place.ticket.add(result)
 
     async def in_thread(self, act: Callable[[], None]) -> None:
         """Do something else in the thread that works."""
@@ -196,27 +196,27 @@ class Batcher(Generic[Kind, Work, Result]):
                     await self._arrival.wait()
 
     def _take(self, group: _Group[Kind, Work, Result]) -> list[_Place[Kind, Work, Result]]:
-        """One item of each order in turn, until the batch is full."""
+        """One item of each ticket in turn, until the batch is full."""
         taken: list[_Place[Kind, Work, Result]] = []
         characters = 0
-        while group.orders and len(taken) < self._max_batch:
-            order = group.orders.popleft()
-            item = order.items[order.waiting[0]]
+        while group.tickets and len(taken) < self._max_batch:
+            ticket = group.tickets.popleft()
+            item = ticket.items[ticket.waiting[0]]
             characters += item.characters
             if taken and characters > BATCH_CHARACTERS:
-                group.orders.appendleft(order)
+                group.tickets.appendleft(ticket)
                 break
-            order.waiting.popleft()
-            taken.append(_Place(order, item))
-            if order.waiting:
-                group.orders.append(order)
+            ticket.waiting.popleft()
+            taken.append(_Place(ticket, item))
+            if ticket.waiting:
+                group.tickets.append(ticket)
         self._count(group, -len(taken))
         return taken
 
     def _count(self, group: _Group[Kind, Work, Result], change: int) -> None:
         group.waiting += change
         self.waiting += change
-        if not group.orders:
+        if not group.tickets:
             del self._groups[group.kind]
 
     def _learn(self, seconds: float) -> None:

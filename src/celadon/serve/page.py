@@ -18,7 +18,7 @@ from celadon.report.texts import SCALES
 from celadon.serve.guard import bearer
 from celadon.serve.refusals import RefusedError, no_key
 from celadon.serve.routes import ApiRoutes
-from celadon.serve.scorer import Asked, Kind, ShownText, Task, TextScores
+from celadon.serve.scorer import Kind, ShownText, Task, TextRequest, TextScores
 from celadon.serve.service import Service
 
 _FORM = "application/x-www-form-urlencoded"
@@ -134,9 +134,9 @@ class PageRoutes:
         specs = tuple(spec for spec in scorer.metrics if not scorer.lacking([spec], samples))
         if not specs:
             raise RefusedError(422, "lacking", "The metrics that are served here need a reference or a source.")
-        asked = [Asked(sample, texts[0] if at else None) for at, sample in enumerate(samples)]
-        order = self._service.submit(Kind(Task.SHOW, specs), asked)
-        found: list[ShownText] = await self._api.all_of(request, order)
+        asked = [TextRequest(sample, texts[0] if at else None) for at, sample in enumerate(samples)]
+        ticket = self._service.submit(Kind(Task.SHOW, specs), asked)
+        found: list[ShownText] = await self._api.all_of(request, ticket)
         metrics = [scorer.metrics[spec] for spec in specs]
         return render(
             "results.html",

@@ -15,8 +15,8 @@ from starlette.responses import Response, StreamingResponse
 from celadon.core import Metric, Sample, UsageError
 from celadon.serve import wire
 from celadon.serve.refusals import ClientGoneError, RefusedError, refusal_for
-from celadon.serve.scorer import Asked, Explained, Kind, Task, TextScores
-from celadon.serve.service import ScoreOrder, Service, State
+from celadon.serve.scorer import Explained, Kind, Task, TextRequest, TextScores
+from celadon.serve.service import ScoreTicket, Service, State
 
 NDJSON = "application/x-ndjson"
 _PROMETHEUS = "text/plain; version=0.0.4; charset=utf-8"
@@ -74,10 +74,10 @@ class ApiRoutes:
         given = wire.read(await _json_body(request), wire.SCORE_REQUEST)
         samples = wire.samples_of(given, self._service.settings)
         specs = self._specs(given.metrics, samples, many=not isinstance(given, wire.OneText))
-        order = self._service.submit(Kind(Task.SCORE, specs), [Asked(sample) for sample in samples])
+        ticket = self._service.submit(Kind(Task.SCORE, specs), [TextRequest(sample) for sample in samples])
         if NDJSON in request.headers.get("accept", ""):
-            return await self._stream(request, order, specs)
-        found = await self.all_of(request, order)
+            return await self._stream(request, ticket, specs)
+        found = await self.all_of(request, ticket)
         results = [
             wire.text_out(at, sample, scores) for at, (sample, scores) in enumerate(zip(samples, found, strict=True))
         ]
@@ -88,8 +88,8 @@ class ApiRoutes:
         given = wire.read(await _json_body(request), wire.EXPLAIN_REQUEST)
         samples = wire.samples_of(given, self._service.settings)
         specs = self._specs(given.metrics, samples, many=False)
-        order = self._service.submit(Kind(Task.EXPLAIN, specs), [Asked(samples[0])])
-        (found,) = await self.all_of(request, order)
+        ticket = self._service.submit(Kind(Task.EXPLAIN, specs), [TextRequest(samples[0])])
+        (found,) = await self.all_of(request, ticket)
         assert isinstance(found, Explained)
         return _json(wire.explanation_out(samples[0], found, self._signatures(specs)))
 
@@ -119,22 +119,22 @@ class ApiRoutes:
     def _signatures(self, specs: tuple[str, ...]) -> dict[str, str]:
         return {spec: self._service.scorer.signature(spec) for spec in specs}
 
-    async def all_of(self, request: Request, order: ScoreOrder) -> list[Any]:
-        """All answers of an order, unless the client goes away."""
-        watch = asyncio.create_task(_watch(request, order))
+    async def all_of(self, request: Request, ticket: ScoreTicket) -> list[Any]:
+        """All answers of a ticket, unless the client goes away."""
+        watch = asyncio.create_task(_watch(request, ticket))
         try:
-            return [answer async for answer in self._service.answers(order)]
+            return [answer async for answer in self._service.answers(ticket)]
         except Exception as error:  # noqa: BLE001 - it was noted where it happened
             raise refusal_for(error) from None
         finally:
             watch.cancel()
 
-    async def _stream(self, request: Request, order: ScoreOrder, specs: tuple[str, ...]) -> Response:
+    async def _stream(self, request: Request, ticket: ScoreTicket, specs: tuple[str, ...]) -> Response:
         """A line for each text; the first is awaited, so that what fails at once has its own status."""
         signatures = self._signatures(specs)
-        samples = [asked.sample for asked in order.items]
-        answers = self._service.answers(order)
-        watch = asyncio.create_task(_watch(request, order))
+        samples = [asked.sample for asked in ticket.items]
+        answers = self._service.answers(ticket)
+        watch = asyncio.create_task(_watch(request, ticket))
         try:
             first = await anext(answers)
         except Exception as error:  # noqa: BLE001 - it was noted where it happened
@@ -177,11 +177,11 @@ class ApiRoutes:
         }
 
 
-async def _watch(request: Request, order: ScoreOrder) -> None:
-    """Give an order up when its client goes away."""
+async def _watch(request: Request, ticket: ScoreTicket) -> None:
+    """Give a ticket up when its client goes away."""
     while (await request.receive())["type"] != "http.disconnect":
         continue
-    order.abandon(ClientGoneError())
+    ticket.abandon(ClientGoneError())
 
 
 async def _json_body(request: Request) -> bytes:

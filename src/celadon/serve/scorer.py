@@ -9,12 +9,10 @@ from enum import StrEnum
 from typing import NamedTuple, TypeAlias
 
 from celadon.core import Evidence, FloatArray, InputError, Metric, MetricScores, Sample, UsageError, is_set_relative
-from celadon.io import Fields
 from celadon.metrics.registry import load, load_all, names
 from celadon.report.escape import cut_at
 from celadon.scoring.batch import Batch
-from celadon.scoring.cache.score_cache import ScoreCache, scores_through
-from celadon.scoring.fitting import fitted_on_file, missing, second_pass, waits
+from celadon.scoring.scorer import Scorer, missing
 from celadon.serve.settings import ServeSettings
 from celadon.serve.shown import Shown, shown
 
@@ -41,7 +39,7 @@ class Kind(NamedTuple):
     specs: tuple[str, ...]
 
 
-class Asked(NamedTuple):
+class TextRequest(NamedTuple):
     """A text to be scored; ``before`` is the text it is compared with, where it is to be shown."""
 
     sample: Sample
@@ -80,7 +78,7 @@ class ShownText(NamedTuple):
 Answer: TypeAlias = TextScores | Explained | ShownText
 
 
-class Scorer:
+class RequestScorer:
     """The metrics that are served.
 
     Parameters
@@ -90,40 +88,32 @@ class Scorer:
     """
 
     def __init__(self, settings: ServeSettings) -> None:
-        metrics = load_all(settings.metrics)
-        if settings.standardize_on is not None:
-            metrics = fitted_on_file(metrics, settings.standardize_on, Fields())
-        for metric in metrics:
-            if waits(metric):
-                raise UsageError(f"{metric.spec} {_RELATIVE}, or give --standardize-on FILE")
-        self.metrics: dict[str, Metric] = {metric.spec: metric for metric in metrics}
+        self._scorer = Scorer(settings.metrics, fit_on=settings.standardize_on, cache=settings.cache)
+        for metric in self._scorer.unfitted:
+            raise UsageError(f"{metric.spec} {_RELATIVE}, or give --standardize-on FILE")
+        self.metrics: dict[str, Metric] = {metric.spec: metric for metric in self._scorer.metrics}
         # the notation that was given, where it says more than is needed, is understood too
-        self._known = {**dict(zip(settings.metrics, _specs(settings.metrics), strict=True)), **_same(self.metrics)}
+        self._known = {spec: load_all([spec])[0].spec for spec in settings.metrics} | {m: m for m in self.metrics}
         self._signatures: dict[str, str] = {}
-        self._cache_settings = settings.cache
-        self._cache: ScoreCache | None = None
 
     def load(self) -> None:
         """Load every model, by scoring a text."""
-        if self._cache_settings is not None:
-            self._cache = self._cache_settings.open()
         for metric in self.metrics.values():
             metric.score(Batch([_WARM_UP]))
             self._signatures[metric.spec] = metric.signature
 
     def close(self) -> None:
         """Let go of the cache."""
-        if self._cache is not None:
-            self._cache.close()
+        self._scorer.close()
 
     def signature(self, spec: str) -> str:
         """How the scores of a metric are made."""
         return self._signatures[spec]
 
-    def chosen(self, asked: Sequence[str] | None, samples: Sequence[Sample]) -> tuple[str, ...]:
+    def chosen(self, specs: Sequence[str] | None, samples: Sequence[Sample]) -> tuple[str, ...]:
         """The metrics that a request gets: those it asks for, else all whose needs the samples meet."""
-        if asked is not None:
-            return tuple(dict.fromkeys(map(self._spec, asked)))
+        if specs is not None:
+            return tuple(dict.fromkeys(map(self._spec, specs)))
         met = tuple(spec for spec, metric in self.metrics.items() if not missing(samples, [metric]))
         if not met:
             needs = sorted({need for metric in self.metrics.values() for need in metric.info.needs})
@@ -134,32 +124,30 @@ class Scorer:
         """The samples that lack what a metric needs, each with a message."""
         return missing(samples, [self.metrics[spec] for spec in specs])
 
-    def _spec(self, asked: str) -> str:
+    def _spec(self, spec: str) -> str:
         # a stranger's notation is looked up and never loaded: its options could name files
-        found = self._known.get(asked.strip())
-        if found is not None:
-            return found
-        name = asked.partition("[")[0].strip()
+        if (known := self._known.get(spec.strip())) is not None:
+            return known
+        name = spec.partition("[")[0].strip()
         if name in names() and is_set_relative(load(name)):
             raise UsageError(f"{name} {_RELATIVE}")
         raise UsageError(f"this metric is not served here; there are: {', '.join(self.metrics)}")
 
-    def work(self, kind: Kind, asked: Sequence[Asked]) -> list[Answer | Exception]:
+    def work(self, kind: Kind, requests: Sequence[TextRequest]) -> list[Answer | Exception]:
         """Do one batch; where it fails, each text on its own, so that only the faulty one fails."""
         try:
-            return list(self._done(kind, asked))
+            return list(self._answers(kind, requests))
         except Exception as error:
-            if len(asked) == 1:
+            if len(requests) == 1:
                 if not isinstance(error, InputError | UsageError):
                     log.exception("a text could not be scored")
                 return [error]
-            return [answer for each in asked for answer in self.work(kind, [each])]
+            return [answer for each in requests for answer in self.work(kind, [each])]
 
-    def _done(self, kind: Kind, asked: Sequence[Asked]) -> Sequence[Answer]:
-        samples = [each.sample for each in asked]
+    def _answers(self, kind: Kind, requests: Sequence[TextRequest]) -> Sequence[Answer]:
+        samples = [each.sample for each in requests]
         metrics = [self.metrics[spec] for spec in kind.specs]
-        batch = Batch(samples)
-        columns = second_pass(batch, scores_through(self._cache, batch, metrics), metrics)
+        columns = self._scorer.score_batch(samples, kind.specs)
         scores = texts_scores(columns, len(samples))
         if kind.task is Task.SCORE:
             return scores
@@ -167,16 +155,8 @@ class Scorer:
             return [_explained(*each, metrics) for each in zip(samples, scores, strict=True)]
         return [
             ShownText(scores[at], shown(each.sample, each.before, metrics, columns, at, EXPLAINED))
-            for at, each in enumerate(asked)
+            for at, each in enumerate(requests)
         ]
-
-
-def _specs(given: Sequence[str]) -> list[str]:
-    return [load_all([spec])[0].spec for spec in given]
-
-
-def _same(metrics: Mapping[str, Metric]) -> dict[str, str]:
-    return {spec: spec for spec in metrics}
 
 
 def _explained(sample: Sample, scores: TextScores, metrics: Sequence[Metric]) -> Explained:

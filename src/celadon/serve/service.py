@@ -8,14 +8,14 @@ from collections.abc import AsyncGenerator, AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 from enum import StrEnum
 
-from celadon.serve.batcher import Batcher, Order, QueueFullError
+from celadon.serve.batcher import Batcher, QueueFullError, Ticket
 from celadon.serve.keys import read_keys
 from celadon.serve.meters import Meters
 from celadon.serve.refusals import no_room, not_now, too_slow
-from celadon.serve.scorer import Answer, Asked, Kind, Scorer
+from celadon.serve.scorer import Answer, Kind, RequestScorer, TextRequest
 from celadon.serve.settings import ServeSettings
 
-ScoreOrder = Order[Kind, Asked, Answer]
+ScoreTicket = Ticket[Kind, TextRequest, Answer]
 
 
 class State(StrEnum):
@@ -46,10 +46,10 @@ class Service:
 
     def __init__(self, settings: ServeSettings) -> None:
         self.settings = settings
-        self.scorer = Scorer(settings)
+        self.scorer = RequestScorer(settings)
         self.keys = None if settings.api_keys is None else read_keys(settings.api_keys)
         self.meters = Meters(lambda: self.batcher.waiting)
-        self.batcher: Batcher[Kind, Asked, Answer] = Batcher(
+        self.batcher: Batcher[Kind, TextRequest, Answer] = Batcher(
             self.scorer.work,
             max_batch=settings.max_batch,
             wait=settings.batch_wait,
@@ -83,7 +83,7 @@ class Service:
             self.failure = error
             self.on_failure()
 
-    def submit(self, kind: Kind, asked: Sequence[Asked]) -> ScoreOrder:
+    def submit(self, kind: Kind, asked: Sequence[TextRequest]) -> ScoreTicket:
         """Put the texts of a request into the queue."""
         if self.state is not State.READY:
             raise not_now(self.state is State.DRAINING)
@@ -92,17 +92,17 @@ class Service:
         except QueueFullError as error:
             raise no_room(error.retry_after) from None
 
-    async def answers(self, order: ScoreOrder) -> AsyncGenerator[Answer, None]:
-        """The answers as they come, until the time is over; whatever happens, nothing of the order waits after it."""
+    async def answers(self, ticket: ScoreTicket) -> AsyncGenerator[Answer, None]:
+        """The answers as they come, until the time is over; whatever happens, nothing of the ticket waits after it."""
         deadline = asyncio.get_running_loop().time() + self.settings.timeout
         try:
-            async for answer in order.results(deadline):
+            async for answer in ticket.results(deadline):
                 yield answer
             self.scored += 1
         except TimeoutError:
             raise too_slow(self.settings.timeout) from None
         finally:
-            self.batcher.leave(order)
+            self.batcher.leave(ticket)
 
     async def drain(self) -> None:
         """Take no more requests and wait until those that were taken are answered."""

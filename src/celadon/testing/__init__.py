@@ -8,7 +8,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from celadon.compare.limits import Limit
+    from celadon.compare.columns import Limit
     from celadon.core import Metric, MetricScores, Sample
 
 DEFAULT_MINIMUM: Mapping[str, float] = MappingProxyType({"celadon": 0.6})
@@ -71,7 +71,7 @@ def assert_reads_well(
 
 
 def _limits(minimum: Mapping[str, float], maximum: Mapping[str, float]) -> list[Limit]:
-    from celadon.compare.limits import Limit, column_of
+    from celadon.compare.columns import Limit, column_of
 
     return [
         *(Limit(column_of(name), float(bound), is_least=True) for name, bound in minimum.items()),

@@ -30,7 +30,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 @pytest.fixture(scope="session")
 def assert_reads_well(pytestconfig: pytest.Config) -> Callable[..., None]:
     """Assert that a text reads well: as ``celadon.testing.assert_reads_well``, with the command line's limits."""
-    from celadon.compare.limits import limits_of
+    from celadon.compare.columns import limits_of
     from celadon.core import UsageError
     from celadon.testing import assert_reads_well as check
 

@@ -148,10 +148,10 @@ def _scored(samples: list[Sample], metrics: tuple[Metric, ...]) -> dict[str, Flo
     import numpy as np
     from tqdm import tqdm
 
+    from celadon.core import is_set_relative
     from celadon.scoring.api import score
-    from celadon.scoring.fitting import waits
 
-    if any(waits(metric) for metric in metrics):
+    if any(map(is_set_relative, metrics)):
         # one set of constants for all numbers of references
         metrics = score(samples, metrics=metrics).metrics
     places = [(row, at) for row, sample in enumerate(samples) for at in range(len(sample.references))]

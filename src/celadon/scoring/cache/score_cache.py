@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import os
 import sqlite3
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from threading import Lock
-from typing import TypeVar
+from typing import TypeAlias, TypeVar
 
 import numpy as np
 
-from celadon.core import Components, Metric, MetricScores, unbound
+from celadon.core import Components, Metric, MetricScores, is_set_relative, unbound
 from celadon.models.store.places import Say, home, say_on_stderr
 from celadon.scoring.batch import Batch
 from celadon.scoring.cache.cached_rows import (
@@ -26,13 +26,17 @@ from celadon.scoring.cache.cached_rows import (
     with_members,
 )
 from celadon.scoring.cache.score_file import KeptRow, ScoreFile, is_damage, open_or_replace
-from celadon.scoring.fitting import first_pass, waits
 
 DEFAULT_MAX_BYTES = 1_000_000_000
 _FILE = "scores-1.sqlite"
 _NO = ("", "0", "false", "no", "off")
 
 Result = TypeVar("Result")
+
+FirstPass: TypeAlias = Mapping[str, MetricScores | Components]
+"""What a first pass leaves of a batch, by metric: scores, or components where the set must be known first."""
+
+Compute: TypeAlias = Callable[[Batch, Sequence[Metric]], FirstPass]
 
 
 def is_wanted_everywhere() -> bool:
@@ -111,6 +115,34 @@ class ScoreCache:
             self.hits += hits
             self.misses += misses
 
+    def first_pass(self, batch: Batch, metrics: Sequence[Metric], compute: Compute) -> FirstPass:
+        """Return what ``compute`` returns, with as much of it as can be from the cache.
+
+        Texts that are not there are scored together by all metrics that lack the same ones. Metrics that wait for the
+        whole set, and those of other packages or made of these, which need not tell their version, are never kept.
+        """
+        if not len(batch):
+            return compute(batch, metrics)
+        looked_up = _look_up(self, batch, [metric for metric in metrics if _can_be_kept(metric)])
+        every = tuple(range(len(batch)))
+        groups: dict[tuple[int, ...], list[Metric]] = {}
+        for metric in metrics:
+            missed = looked_up[metric.spec].missed if metric.spec in looked_up else every
+            groups.setdefault(missed, []).append(metric)
+        computed: dict[str, MetricScores | Components] = {}
+        for missed, group in groups.items():
+            if missed:
+                part = batch if missed == every else Batch([batch.samples[row] for row in missed])
+                computed.update(compute(part, group))
+        new = ((known, computed[spec]) for spec, known in looked_up.items() if spec in computed)
+        self.keep([row for known, scores in new for row in _to_keep(known, scores)])
+        return {
+            metric.spec: _together(looked_up[metric.spec], computed.get(metric.spec), metric, batch)
+            if metric.spec in looked_up
+            else computed[metric.spec]
+            for metric in metrics
+        }
+
     @property
     def hit_rate(self) -> float:
         """The part of all scores that were there; 0 before the first."""
@@ -153,40 +185,9 @@ def _close(file: ScoreFile) -> None:
         return
 
 
-def scores_through(
-    cache: ScoreCache | None, batch: Batch, metrics: Iterable[Metric]
-) -> dict[str, MetricScores | Components]:
-    """What :func:`celadon.scoring.fitting.first_pass` returns, with as much of it as can be from the cache.
-
-    Texts that are not there are scored together by all metrics that lack the same ones. Metrics that wait for the
-    whole set, and those of other packages or made of these, which need not tell their version, are never kept.
-    """
-    metrics = tuple(metrics)
-    if cache is None or not len(batch):
-        return first_pass(batch, metrics)
-    looked_up = _look_up(cache, batch, [metric for metric in metrics if _can_be_kept(metric)])
-    every = tuple(range(len(batch)))
-    groups: dict[tuple[int, ...], list[Metric]] = {}
-    for metric in metrics:
-        missed = looked_up[metric.spec].missed if metric.spec in looked_up else every
-        groups.setdefault(missed, []).append(metric)
-    made: dict[str, MetricScores | Components] = {}
-    for missed, group in groups.items():
-        if missed:
-            part = batch if missed == every else Batch([batch.samples[row] for row in missed])
-            made.update(first_pass(part, group))
-    cache.keep([row for spec, known in looked_up.items() if spec in made for row in _to_keep(known, made[spec])])
-    return {
-        metric.spec: _together(looked_up[metric.spec], made.get(metric.spec), metric, batch)
-        if metric.spec in looked_up
-        else made[metric.spec]
-        for metric in metrics
-    }
-
-
 def _can_be_kept(metric: Metric) -> bool:
     return all(
-        not waits(each) and type(unbound(each)).__module__.partition(".")[0] == "celadon"
+        not is_set_relative(each) and type(unbound(each)).__module__.partition(".")[0] == "celadon"
         for each in with_members(metric)
     )
 

@@ -23,8 +23,8 @@ class BadRowsError(InputError):
         super().__init__("\n".join(lines))
 
 
-class Faults:
-    """Takes bad rows: to the rejects, or the first few into the error that ends the run."""
+class BadRows:
+    """Collects malformed rows: in the rejects, or the first few for the error that ends the run."""
 
     def __init__(self, rejects: Rejects | None) -> None:
         self.rejects = rejects
@@ -32,7 +32,7 @@ class Faults:
         self.count = 0
 
     def add(self, bad: BadRow) -> None:
-        """Take one row."""
+        """Add a row."""
         self.count += 1
         if self.rejects is not None:
             self.rejects.add(bad)
@@ -43,19 +43,3 @@ class Faults:
     def fatal(self) -> bool:
         """Whether there are bad rows and nowhere to set them aside."""
         return self.rejects is None and self.count > 0
-
-
-class PassedOver(Faults):
-    """Takes bad rows that were dealt with before."""
-
-    def __init__(self) -> None:
-        super().__init__(None)
-
-    def add(self, bad: BadRow) -> None:
-        """Count one row."""
-        self.count += 1
-
-    @property
-    def fatal(self) -> bool:
-        """Never."""
-        return False

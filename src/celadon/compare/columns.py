@@ -1,14 +1,24 @@
-"""Limits that every text must keep: ``gruen=0.6``, ``slor[model=smollm2]=1.2``, ``rougeL.precision=0.3``."""
+"""Columns of scores: metrics and parts by name, in tables that anybody wrote, and limits that every text must keep."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from difflib import get_close_matches
-from typing import NamedTuple
+from itertools import islice
+from typing import Any, NamedTuple
 
-from celadon.core import Direction, FloatArray, Metric, MetricScores, UsageError
-from celadon.metrics.registry import load, named_part
+import numpy as np
+
+from celadon.compare.pairing import Row
+from celadon.core import CeladonError, Direction, FloatArray, Metric, MetricScores, UsageError
+from celadon.io import Fields, TableRow, read_table_rows
+from celadon.io.fields import Place, Resolver
+from celadon.io.sources import find_sources
+from celadon.metrics.registry import load, named_part, names
+from celadon.scoring.scorer import number_in
+
+_TABLE_ROWS = 2048
 
 
 class Column(NamedTuple):
@@ -120,3 +130,46 @@ def lower_is_better(column: Column, limits: Sequence[Limit]) -> bool:
     if column.part is None:
         return column.metric.info.direction is Direction.LOWER
     return all(not limit.is_least for limit in limits if limit.column.name == column.name)
+
+
+def rows_in(rows: Iterable[TableRow], fields: Fields, columns: Sequence[Column]) -> Iterator[list[Row]]:
+    """Read the rows of any table, some at a time; id, system and text need not be there."""
+    resolver, rows = Resolver(fields), iter(rows)
+    while some := list(islice(rows, _TABLE_ROWS)):
+        yield [_row(row, resolver, columns) for row in some]
+
+
+def _row(row: TableRow, resolver: Resolver, columns: Sequence[Column]) -> Row:
+    plan = resolver.plan(tuple(row), cells=False)
+    ident, system, text = (_label(place, row) for place in (plan.id, plan.system, plan.text))
+    return Row(ident, system, row.origin, text, np.array([number_in(row, column.name) for column in columns]))
+
+
+def _label(place: Place | None, row: TableRow) -> str | None:
+    value: Any = None if place is None else place.get(row)
+    if isinstance(value, str):
+        return value or None
+    return str(value) if isinstance(value, int | float) and not isinstance(value, bool) else None
+
+
+def first_row(path: str) -> TableRow | None:
+    """The first row of a table; None where the file is plain text."""
+    if all(source.format == "txt" for source in find_sources([path], None)):
+        return None
+    return next(read_table_rows(path))
+
+
+def metrics_among(columns: Iterable[str]) -> dict[str, Metric]:
+    """The metrics that have a column of their own, in its order; parts of another of them are left out."""
+    known = frozenset(names())
+    found: dict[str, Metric] = {}
+    for column in columns:
+        part = named_part(column)
+        if part is not None and part.part is None and part.spec.partition("[")[0] in known:
+            try:
+                found[column] = load(column)
+            except CeladonError:
+                # a column that looks like a metric, with an option that this version has not
+                continue
+    parts = {f"{name}.{part}" for name, metric in found.items() for part in metric.info.parts}
+    return {name: metric for name, metric in found.items() if name not in parts}
