@@ -89,7 +89,7 @@ def add_numbers(command: argparse.ArgumentParser, recipe: type[DataclassInstance
                 type=type(default),
                 default=default,
                 metavar="N" if isinstance(default, int) else "X",
-                help=f"{meanings[field.name]} (default: {default:g})",
+                help=f"{meanings[field.name]} (default: {format(default, ',' if isinstance(default, int) else 'g')})",
             )
 
 
