@@ -86,7 +86,7 @@ def served(app: Any, protocol: Any = None) -> Iterator[str]:
     """The application behind a real socket, by the protocol of the judgement pages unless told; yields its address."""
     import uvicorn
 
-    from celadon.judge.web.protocol import GuardedProtocol
+    from celadon.web.protocol import GuardedProtocol
 
     listening = socket.socket()
     listening.bind(("127.0.0.1", 0))

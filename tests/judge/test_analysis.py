@@ -14,11 +14,10 @@ import pytest
 
 from celadon.cli import main
 from celadon.judge.analysis import rated_table
-from celadon.judge.conduct import collect
+from celadon.judge.conduct import collect, overview
 from celadon.judge.experiment import Experiment, new_experiment
 from celadon.judge.export import export_bytes, export_rows
 from celadon.judge.judged import repair
-from celadon.judge.overview import overview
 from celadon.judge.store import Answer, Store
 from tests.conftest import ROOT
 from tests.judge.conftest import MakeExperiment

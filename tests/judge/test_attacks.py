@@ -17,8 +17,8 @@ from hypothesis import strategies as st
 from celadon.judge.experiment import Experiment, open_experiment, renew_admin_token
 from celadon.judge.store import Store
 from celadon.judge.web.app import make_app, make_routes
-from celadon.judge.web.security import HEADERS, RateLimit
 from celadon.judge.web.site import Site
+from celadon.web.security import HEADERS, RateLimit
 from tests.judge.conftest import MakeExperiment, served
 from tests.judge.visitors import TOKEN, Visitor, client_of, log_in
 

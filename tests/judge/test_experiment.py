@@ -13,7 +13,8 @@ from celadon.core import InputError, UsageError
 from celadon.judge.config import DESIGNS
 from celadon.judge.experiment import new_experiment, open_experiment, renew_admin_token
 from celadon.judge.items import read_items
-from celadon.judge.keys import Keys, digest, new_token
+from celadon.judge.keys import Keys
+from celadon.web.security import digest, new_token
 from tests.conftest import ROOT
 from tests.judge.conftest import MakeExperiment, item_rows
 

@@ -11,11 +11,10 @@ import sqlalchemy as sa
 
 from celadon.core import InputError, UsageError
 from celadon.judge.assignment import TRIAL
-from celadon.judge.engine import Database
+from celadon.judge.database import MIGRATIONS, Database, migrate
 from celadon.judge.experiment import Experiment, open_experiment
-from celadon.judge.keys import digest
-from celadon.judge.schema import MIGRATIONS, migrate
 from celadon.judge.store import Answer, Store
+from celadon.web.security import digest
 from tests.judge.conftest import MakeExperiment
 
 

@@ -83,9 +83,9 @@ def refusal(response: httpx.Response) -> tuple[int, str, str | None]:
 def started(**settings: Any) -> Iterator[Running]:
     """A service that is ready."""
     from celadon.serve.app import make_app
-    from celadon.serve.protocol import QuickProtocol
     from celadon.serve.service import Service
     from celadon.serve.settings import ServeSettings
+    from celadon.web.protocol import QuickProtocol
     from tests.judge.conftest import served
 
     service = Service(ServeSettings(**settings))

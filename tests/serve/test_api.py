@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 import celadon
-from celadon.judge.web.security import HEADERS
+from celadon.web.security import HEADERS
 from tests.serve.conftest import LIGHT, WITH_MODEL, Running, refusal
 
 TEXTS = [

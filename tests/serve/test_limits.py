@@ -14,9 +14,8 @@ import httpx
 import pytest
 
 from celadon.core import InputError
-from celadon.judge.web.security import HEADERS
-from celadon.serve.keys import read_keys
 from celadon.serve.service import State
+from celadon.web.security import HEADERS, read_api_keys
 from tests.serve.conftest import Running, refusal, run, until
 
 
@@ -106,7 +105,7 @@ def test_a_file_of_keys_that_cannot_be_used(tmp_path: Path, content: str, messag
     path = tmp_path / "keys"
     path.write_text(content, encoding="utf-8")
     with pytest.raises(InputError, match=message) as refused:
-        read_keys(str(path))
+        read_api_keys(str(path))
     assert "short" not in str(refused.value)
 
 

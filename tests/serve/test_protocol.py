@@ -10,7 +10,7 @@ from itertools import repeat
 
 import pytest
 
-from celadon.judge.web.security import HEADERS
+from celadon.web.security import HEADERS
 from tests.serve.conftest import Running
 
 BODY = json.dumps({"text": "The glaze is green."}).encode()

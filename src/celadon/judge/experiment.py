@@ -20,8 +20,9 @@ from celadon.io.atomic import output_errors
 from celadon.judge.assignment import CHECK, PRACTICE, TRIAL, Cell, Page, make_cells, make_plan, people_needed
 from celadon.judge.config import DESIGNS, Config, SetPage, parse_config, read_config
 from celadon.judge.items import Item, items_text, kept_items, read_items
-from celadon.judge.keys import Keys, digest, new_token, read_keys, write_keys
+from celadon.judge.keys import Keys, read_keys, write_keys
 from celadon.text.layout import printable
+from celadon.web.security import digest, new_token
 
 CONFIG, ITEMS, KEYS, DATABASE = "experiment.toml", "items.jsonl", "keys.json", "answers.sqlite"
 

@@ -6,7 +6,6 @@ database keeps only hashes of the links.
 
 from __future__ import annotations
 
-import hashlib
 import hmac
 import json
 import secrets
@@ -16,20 +15,11 @@ from pathlib import Path
 
 from celadon.core import InputError
 from celadon.io.atomic import write_atomically
+from celadon.web.security import digest, same
 
 _CODE_LETTERS = "ABCDEFGHJKLMNPQRSTUVWXYZ23456789"
 _CODE_LENGTH = 8
 _ADMIN_HOURS = 12
-
-
-def new_token() -> str:
-    """A word that cannot be guessed, for links and for the researcher."""
-    return secrets.token_urlsafe(32)
-
-
-def digest(token: str) -> str:
-    """What is stored in place of a token."""
-    return hashlib.sha256(token.encode("utf-8", "replace")).hexdigest()
 
 
 @dataclass(frozen=True, repr=False)
@@ -82,11 +72,6 @@ class Keys:
         nonce, _, signature = rest.partition(".")
         expected = self._signed("admin", self.admin_sha256, until, nonce).hex()
         return same(expected, signature) and float(until) > (time.time() if now is None else now)
-
-
-def same(one: str, other: str) -> bool:
-    """Compare in a time that does not tell where they differ."""
-    return hmac.compare_digest(one.encode("utf-8", "replace"), other.encode("utf-8", "replace"))
 
 
 def write_keys(path: Path, keys: Keys) -> None:

@@ -18,11 +18,10 @@ import sqlalchemy as sa
 
 from celadon.core import InputError
 from celadon.judge.assignment import Page
-from celadon.judge.engine import Database
+from celadon.judge.database import Database, links, migrate, pages, participants, ratings, replaced
+from celadon.judge.database import experiment as experiment_table
 from celadon.judge.experiment import DATABASE, Experiment
-from celadon.judge.keys import digest, new_token
-from celadon.judge.schema import experiment as experiment_table
-from celadon.judge.schema import links, migrate, pages, participants, ratings, replaced
+from celadon.web.security import digest, new_token
 
 _AGAIN_AFTER = 5.0
 

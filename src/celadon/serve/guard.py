@@ -11,9 +11,9 @@ from typing import TypeAlias
 from starlette.requests import Request
 from starlette.responses import Response
 
-from celadon.judge.web.security import HEADERS, Answer, App, Receive, Scope, Send, replayed
 from celadon.serve.refusals import ClientGoneError, RefusedError, failed, no_key, no_room, not_now
 from celadon.serve.service import Service, State
+from celadon.web.security import HEADERS, Answer, App, Receive, Scope, Send, replayed
 
 Route: TypeAlias = Callable[[Request], Awaitable[Response]]
 POLICY = HEADERS["content-security-policy"] + "; connect-src 'self'"

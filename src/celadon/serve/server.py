@@ -14,9 +14,9 @@ import uvicorn
 
 from celadon.core import UsageError
 from celadon.serve.app import make_app
-from celadon.serve.protocol import QuickProtocol
 from celadon.serve.service import Service
 from celadon.serve.settings import ServeSettings
+from celadon.web.protocol import QuickProtocol
 
 _BACKLOG = 2048
 _KILLED = 128 + signal.SIGTERM

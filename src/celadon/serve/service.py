@@ -9,11 +9,11 @@ from contextlib import asynccontextmanager
 from enum import StrEnum
 
 from celadon.serve.batcher import Batcher, QueueFullError, Ticket
-from celadon.serve.keys import read_keys
 from celadon.serve.meters import Meters
 from celadon.serve.refusals import no_room, not_now, too_slow
 from celadon.serve.scorer import Answer, Kind, RequestScorer, TextRequest
 from celadon.serve.settings import ServeSettings
+from celadon.web.security import read_api_keys
 
 ScoreTicket = Ticket[Kind, TextRequest, Answer]
 
@@ -47,7 +47,7 @@ class Service:
     def __init__(self, settings: ServeSettings) -> None:
         self.settings = settings
         self.scorer = RequestScorer(settings)
-        self.keys = None if settings.api_keys is None else read_keys(settings.api_keys)
+        self.keys = None if settings.api_keys is None else read_api_keys(settings.api_keys)
         self.meters = Meters(lambda: self.batcher.waiting)
         self.batcher: Batcher[Kind, TextRequest, Answer] = Batcher(
             self.scorer.work,

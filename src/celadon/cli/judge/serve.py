@@ -39,7 +39,7 @@ def run(arguments: argparse.Namespace) -> int:
             import uvicorn
 
             from celadon.judge.web.app import make_app
-            from celadon.judge.web.protocol import GuardedProtocol
+            from celadon.web.protocol import GuardedProtocol
         except ModuleNotFoundError as error:
             raise MissingExtraError(error.name or "a part of it", "serve") from None
         _check_free(arguments.host, arguments.port)

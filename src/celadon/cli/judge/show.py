@@ -34,8 +34,7 @@ def needs(experiment: Experiment) -> str:
 
 def run(arguments: argparse.Namespace) -> int:
     """Print it."""
-    from celadon.judge.conduct import collect
-    from celadon.judge.overview import overview
+    from celadon.judge.conduct import collect, overview
     from celadon.text.layout import table
 
     with opened(arguments) as (experiment, store):

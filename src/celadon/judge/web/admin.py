@@ -11,8 +11,8 @@ from starlette.responses import Response
 
 from celadon.core import MissingExtraError
 from celadon.io.arrow import require_pyarrow
-from celadon.judge.web.security import RateLimit
 from celadon.judge.web.site import ADMIN_COOKIE, LOGIN_COOKIE, Form, Site, cookie, drop_cookie, see, set_cookie
+from celadon.web.security import RateLimit
 
 _LOGINS_PER_MINUTE = 10
 _MOST_LINKS = 1_000
@@ -77,8 +77,7 @@ class AdminPages:
 
     def _state_page(self, session: str, **facts: Any) -> Response:
         # statistics are heavy to import, and those who take part need none
-        from celadon.judge.conduct import collect
-        from celadon.judge.overview import overview
+        from celadon.judge.conduct import collect, overview
 
         experiment = self._site.experiment
         state = overview(experiment, collect(experiment, self._site.store))

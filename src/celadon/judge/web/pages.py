@@ -13,9 +13,9 @@ from celadon.judge.answers import UNCHANGED, as_fields, field_name, read_form
 from celadon.judge.assignment import BREAK, INSTRUCTIONS, PRACTICE
 from celadon.judge.config import Question
 from celadon.judge.experiment import Shown
-from celadon.judge.keys import same
 from celadon.judge.store import KeptPage, Participant
 from celadon.judge.web.site import LINK_COOKIE, Form, Site, cookie, see, set_cookie
+from celadon.web.security import same
 
 _LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 # what Prolific and MTurk add to a link, and a plain name for all others

@@ -1,14 +1,17 @@
-"""What stands between the network and the pages: headers on every response, limits of size and of rate."""
+"""What stands between the network and an application: headers of every response, tokens, API keys, limits of rate."""
 
 from __future__ import annotations
 
 import hashlib
+import hmac
 import secrets
 import time
 from collections import OrderedDict
 from collections.abc import Awaitable, Callable, Mapping, MutableMapping
-from http.cookies import CookieError, SimpleCookie
+from pathlib import Path
 from typing import Any, NamedTuple, TypeAlias
+
+from celadon.core import InputError
 
 Scope: TypeAlias = MutableMapping[str, Any]
 Message: TypeAlias = MutableMapping[str, Any]
@@ -74,96 +77,6 @@ class RateLimit:
         return allowed
 
 
-class Guard:
-    """Wraps the whole application, so that no response, not even of a crash, goes without its headers.
-
-    Parameters
-    ----------
-    app
-        The application.
-    error_page
-        Makes the page for a status that is answered here: 413, 429, 500.
-    requests_per_minute
-        Of one person, or of one address that is not known to be a person's.
-    most_bytes
-        Of a request's body.
-    cookies
-        The names of the cookie that holds a person's link.
-    is_link
-        Whether the value of that cookie is known to be somebody's link: only then does it count apart from its address.
-    """
-
-    def __init__(
-        self,
-        app: App,
-        error_page: Callable[[int], bytes],
-        *,
-        requests_per_minute: int,
-        most_bytes: int,
-        cookies: tuple[str, ...],
-        is_link: Callable[[str], bool],
-    ) -> None:
-        self._app = app
-        self._error_page = error_page
-        self._people = RateLimit(requests_per_minute)
-        # many people may sit behind one address, and come one after another
-        self._addresses = RateLimit(4 * requests_per_minute)
-        self._most_bytes = most_bytes
-        self._cookies = cookies
-        self._is_link = is_link
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["type"] != "http":
-            await self._app(scope, receive, send)
-            return
-        answer = Answer(send, scope)
-        if answer.head:
-            scope = {**scope, "method": "GET"}
-        if not self._allowed(scope):
-            await self._refuse(answer, 429, {"retry-after": "30"})
-            return
-        try:
-            body = await _body(receive, self._most_bytes)
-        except ConnectionError:
-            # half of a form is none: nothing of it may be taken for an answer
-            return
-        if body is None:
-            await self._refuse(answer, 413, {"connection": "close"})
-            return
-        try:
-            await self._app(scope, replayed(body, receive), answer)
-        except Exception:
-            if not answer.status:
-                await self._refuse(answer, 500, {})
-            raise
-
-    def _allowed(self, scope: Scope) -> bool:
-        if scope["path"].startswith("/static/"):
-            return True
-        link = self._link(scope)
-        if link:
-            return self._people.allows(link)
-        client = scope.get("client") or ("unknown", 0)
-        return self._addresses.allows(client[0])
-
-    def _link(self, scope: Scope) -> str:
-        """The link of a known person; empty for anybody else, who could otherwise be a new person each time."""
-        given = b"; ".join(value for name, value in scope["headers"] if name == b"cookie").decode("latin-1")
-        try:
-            cookies = SimpleCookie(given)
-        except CookieError:
-            return ""
-        found = next((cookies[name].value for name in self._cookies if name in cookies), "")
-        return found if found and self._is_link(found) else ""
-
-    async def _refuse(self, answer: Answer, status: int, headers: dict[str, str]) -> None:
-        page = self._error_page(status)
-        told = {"content-type": "text/html; charset=utf-8", "content-length": str(len(page)), **headers}
-        raw = [(name.encode(), value.encode()) for name, value in told.items()]
-        await answer({"type": "http.response.start", "status": status, "headers": raw})
-        await answer({"type": "http.response.body", "body": page})
-
-
 class Answer:
     """Sends a response with the headers that all have; without its body where only the head was asked for.
 
@@ -197,20 +110,6 @@ class Answer:
         await self._send(message)
 
 
-async def _body(receive: Receive, most: int) -> bytes | None:
-    """The whole body; None where it is too large."""
-    body = b""
-    while True:
-        message = await receive()
-        if message["type"] != "http.request":
-            raise ConnectionError("the client went away")
-        body += bytes(message.get("body", b""))
-        if len(body) > most:
-            return None
-        if not message.get("more_body"):
-            return body
-
-
 def replayed(body: bytes, receive: Receive) -> Receive:
     """A request's body that was read already, to be read again."""
     waiting = [body]
@@ -221,3 +120,68 @@ def replayed(body: bytes, receive: Receive) -> Receive:
         return await receive()
 
     return again
+
+
+_SHORTEST = 16
+
+
+def new_token() -> str:
+    """A word that cannot be guessed, for links and for the researcher."""
+    return secrets.token_urlsafe(32)
+
+
+def digest(token: str) -> str:
+    """What is stored in place of a token."""
+    return hashlib.sha256(token.encode("utf-8", "replace")).hexdigest()
+
+
+def same(one: str, other: str) -> bool:
+    """Compare in a time that does not tell where they differ."""
+    return hmac.compare_digest(one.encode("utf-8", "replace"), other.encode("utf-8", "replace"))
+
+
+def _hash(key: str) -> bytes:
+    return hashlib.sha256(key.encode("utf-8", "surrogatepass")).digest()
+
+
+class ApiKeys:
+    """The keys that are let in.
+
+    Parameters
+    ----------
+    keys
+        The keys themselves; only their hashes are kept.
+    """
+
+    def __init__(self, keys: list[str]) -> None:
+        self._hashes = tuple(map(_hash, keys))
+
+    def accepts(self, given: str) -> bool:
+        """Tell whether this is one of the keys; all of them are always compared."""
+        found = _hash(given)
+        return sum(hmac.compare_digest(found, known) for known in self._hashes) > 0
+
+
+def read_api_keys(path: str) -> ApiKeys:
+    """Read a file with one key per line; empty lines and those that begin with # say nothing."""
+    try:
+        lines = Path(path).read_text(encoding="utf-8").splitlines()
+    except OSError as error:
+        raise InputError(f"{path}: cannot be read: {error.strerror}") from None
+    except UnicodeDecodeError:
+        raise InputError(f"{path}: is no text in UTF-8") from None
+    keys = []
+    for number, line in enumerate(lines, start=1):
+        key = line.strip()
+        if not key or key.startswith("#"):
+            continue
+        if len(key) < _SHORTEST or not key.isascii() or not key.isprintable() or " " in key:
+            # the key itself is not shown: this line may end up in a log
+            raise InputError(
+                f"{path}:{number}: a key must have {_SHORTEST} or more visible ASCII characters; "
+                "make one with: openssl rand -hex 24"
+            )
+        keys.append(key)
+    if not keys:
+        raise InputError(f"{path}: there is no key in it")
+    return ApiKeys(keys)

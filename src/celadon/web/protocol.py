@@ -1,12 +1,23 @@
-"""What speaks HTTP: uvicorn's protocol on httptools, which costs less processor time a request than h11 does."""
+"""What speaks HTTP: uvicorn's protocols, whose answer to what is no HTTP has our headers too."""
 
 from __future__ import annotations
 
 from typing import Any
 
+from uvicorn.protocols.http.h11_impl import H11Protocol
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
-from celadon.judge.web.security import UNREADABLE
+from celadon.web.security import UNREADABLE
+
+
+class GuardedProtocol(H11Protocol):
+    """A request that cannot be read never reaches the application, so that its guard cannot see to the answer."""
+
+    def send_400_response(self, msg: str) -> None:
+        """Answer and hang up; what the client sent is not repeated."""
+        self.transport.write(UNREADABLE)
+        self.transport.close()
+
 
 MOST_BESIDES = 32_768
 """Bytes of a request that are no body, for a body in pieces with a few more for each."""

@@ -1,0 +1,1 @@
+"""What the judgment experiment and the scoring service share: HTTP, safely."""
