@@ -24,7 +24,7 @@ from itertools import combinations, islice
 from pairs import make_pairs
 from tqdm import tqdm
 
-from celadon.io.paragraphs import read_paragraphs
+from celadon.io.lines import read_paragraphs
 from celadon.metrics.gruen.redundancy import DEFAULTS
 from celadon.text.repetition import NORMALISATION, repeated_pairs
 from celadon.text.sentences import split_sentences

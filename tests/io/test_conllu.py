@@ -11,8 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from celadon.core import InputError, Sample, Tree, UsageError
-from celadon.io.conllu import read_conllu, tree_fault
-from celadon.io.tree_file import NOT_GIVEN, digest_of, read_trees, trees_in_order, with_trees
+from celadon.io.conllu import NOT_GIVEN, digest_of, read_conllu, read_trees, tree_fault, trees_in_order, with_trees
 
 DOGS = """\
 # newdoc id = animals

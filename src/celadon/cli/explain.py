@@ -41,7 +41,7 @@ def configure(command: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Show the scores and why."""
     from celadon.core import Sample
-    from celadon.io.tree_file import trees_in_order
+    from celadon.io.conllu import trees_in_order
     from celadon.metrics.registry import DEFAULTS_WITHOUT_REFERENCES, split_specs
     from celadon.report.terminal import Screen, evidence_lines
     from celadon.scoring.api import score

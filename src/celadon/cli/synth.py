@@ -147,7 +147,7 @@ def _check_output(output: str, inputs: Sequence[str]) -> None:
 
 
 def _read_corpus(paths: Sequence[str]) -> TokenCorpus:
-    from celadon.io.paragraphs import corpus_size
+    from celadon.io.lines import corpus_size
     from celadon.synth.tokens import read_token_corpus
 
     with bar("reading", corpus_size(paths) or 0) as progress:

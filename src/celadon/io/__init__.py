@@ -2,14 +2,12 @@
 
 from celadon.io.atomic import StagedText, atomic_write_text, check_distinct, remove_leftovers
 from celadon.io.fields import Fields
-from celadon.io.outputs import open_writer
 from celadon.io.readers import DEFAULT_CHUNK_ROWS, DEFAULT_MAX_TEXT_CHARS, Reader
-from celadon.io.rejects import Rejects, rejects_path
-from celadon.io.rows import BadRow, Chunk
+from celadon.io.rows import BadRow, Chunk, Rejects, rejects_path
 from celadon.io.sources import FORMATS
 from celadon.io.spill import Spill
 from celadon.io.table_rows import TableRow, read_table_rows, write_json_rows
-from celadon.io.writers import Writer
+from celadon.io.writers import Writer, open_writer
 
 __all__ = [
     "DEFAULT_CHUNK_ROWS",

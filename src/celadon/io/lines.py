@@ -1,12 +1,14 @@
-"""Lines of a byte stream, none of them loaded beyond a bound."""
+"""Lines of a byte stream, none of them loaded beyond a bound; and a corpus of plain text, a paragraph a line."""
 
 from __future__ import annotations
 
 import io
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
+from celadon.core import InputError
 from celadon.io.rows import CUT_BYTES, chomp
+from celadon.io.sources import find_sources, open_stream
 
 MAX_LINE_BYTES = 64 * 1024 * 1024
 
@@ -55,3 +57,40 @@ def decode(number: int, line: bytes, cut: bool, report: Report) -> str | None:
         except UnicodeDecodeError as error:
             report(number, not_utf8(error), chomp(line), False)
     return None
+
+
+def corpus_size(paths: Sequence[str]) -> int | None:
+    """The size of the files as they lie on disk; None where there is no telling.
+
+    Raises
+    ------
+    InputError
+        There is no such file.
+    """
+    sizes = [source.size for source in find_sources(paths, "txt")]
+    return None if None in sizes else sum(size or 0 for size in sizes)
+
+
+def read_paragraphs(paths: Sequence[str], advance: Callable[[int], None] = lambda size: None) -> Iterator[str]:
+    """Yield the lines of text files (also .xz, .gz, .zst), an empty one for a blank line and after every file.
+
+    Parameters
+    ----------
+    paths
+        The files.
+    advance
+        Told how many more bytes of the files, as they lie on disk, have been read.
+    """
+    for source in find_sources(paths, "txt"):
+
+        def refuse(number: int, what: str, line: bytes, cut: bool, name: str = source.name) -> None:
+            raise InputError(f"{name}:{number}: {what}")
+
+        told = 0
+        with open_stream(source) as stream:
+            for number, line, cut in numbered_lines(stream.buffer):
+                yield (decode(number, chomp(line), cut, refuse) or "").strip()
+                if (at := stream.consumed()) != told:
+                    advance(at - told)
+                    told = at
+        yield ""

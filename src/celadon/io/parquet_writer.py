@@ -8,10 +8,9 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from celadon.io.arrow import JSON, castable, fitted, infer, merge_types, recast, require_pyarrow
-from celadon.io.columns import REASON
 from celadon.io.rows import Chunk
 from celadon.io.values import mend_surrogates, number_or_none
-from celadon.io.writers import Writer
+from celadon.io.writers import REASON, Writer
 
 # A chunk is far too small for a row group: rows wait until there are enough of them.
 _GROUP_ROWS = 64 * 1024

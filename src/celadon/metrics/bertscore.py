@@ -18,7 +18,7 @@ from typing import ClassVar, NamedTuple
 import numpy as np
 
 from celadon.core import Evidence, FloatArray, MetricInfo, MetricScores, Need, Sample, UsageError
-from celadon.io.baseline_file import Baseline, checked, read_baseline
+from celadon.io.weight_files import Baseline, checked, read_baseline
 from celadon.metrics.idf import NONE, Counts
 from celadon.metrics.token_metric import (
     TokenMetric,

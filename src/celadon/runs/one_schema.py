@@ -15,7 +15,7 @@ from typing import Any
 from celadon.core import InputError
 from celadon.io.arrow import JSON, castable, merge_types, recast
 from celadon.io.atomic import Draft, output_errors
-from celadon.io.columns import REASON
+from celadon.io.writers import REASON
 from celadon.runs.folder import RunFolder, part_name
 from celadon.runs.shards import JSON_TYPE, ShardRecord, file_facts
 

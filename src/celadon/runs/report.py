@@ -11,8 +11,8 @@ import numpy as np
 
 from celadon.core import FloatArray, InputError, Metric, MetricScores
 from celadon.io import Chunk, atomic_write_text
-from celadon.io.columns import REASON
 from celadon.io.pieces import Piece, Plan
+from celadon.io.writers import REASON
 from celadon.report.collector import ReportCollector
 from celadon.runs.folder import RunFolder, part_name
 from celadon.runs.local import REPORT_TITLE

@@ -33,8 +33,8 @@ from celadon.io import (
     TableRow,
     read_table_rows,
 )
+from celadon.io.conllu import TreeFile, check_trees, digest_of, read_trees, with_trees
 from celadon.io.sources import STDIN, find_sources
-from celadon.io.tree_file import TreeFile, check_trees, digest_of, read_trees, with_trees
 from celadon.metrics.registry import DEFAULTS_WITH_REFERENCES, DEFAULTS_WITHOUT_REFERENCES, load_all
 from celadon.metrics.tree_accuracy import bind_trees, check_use_of_trees
 from celadon.scoring.batch import Batch

@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 
 from celadon.core import FloatArray, InputError, IntArray, UsageError
-from celadon.io.paragraphs import read_paragraphs
+from celadon.io.lines import read_paragraphs
 from celadon.text.penn_words import penn_words
 from celadon.text.sentences import split_sentences
 

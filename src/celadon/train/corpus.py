@@ -19,7 +19,7 @@ import numpy.typing as npt
 
 from celadon.core import InputError, IntArray, UsageError
 from celadon.io import BadRow
-from celadon.io.paragraphs import read_paragraphs
+from celadon.io.lines import read_paragraphs
 from celadon.text.sentences import split_sentences
 
 if TYPE_CHECKING:

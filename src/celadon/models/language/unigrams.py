@@ -19,7 +19,7 @@ import numpy.typing as npt
 
 from celadon.core import InputError, IntArray, MissingExtraError, UsageError
 from celadon.io.atomic import write_atomically
-from celadon.io.paragraphs import corpus_size, read_paragraphs
+from celadon.io.lines import corpus_size, read_paragraphs
 from celadon.models.store.importing import add_file
 from celadon.models.store.manifest import MANIFEST, write_manifest
 from celadon.models.store.places import HF_PREFIX, Say, byte_bar, home, make_folder, say_on_stderr, unigram_path

@@ -15,7 +15,7 @@ import numpy.typing as npt
 
 from celadon.core import FloatArray, InputError, MissingExtraError, Sample, UsageError
 from celadon.io import atomic_write_text
-from celadon.io.paragraphs import corpus_size
+from celadon.io.lines import corpus_size
 from celadon.metrics.gleu_features import SentenceFeatures, all_features, parser_features, rule_features
 from celadon.metrics.gleu_weights import (
     FALLING,

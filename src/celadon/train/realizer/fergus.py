@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 
 from celadon.core import FloatArray, UsageError
-from celadon.io.paragraphs import read_paragraphs
+from celadon.io.lines import read_paragraphs
 from celadon.realize.fergus import Fergus, Settings, count_sides
 from celadon.realize.grammar import TreeGrammar, count_grammar
 from celadon.realize.lp_chooser import Beam
