@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from celadon.judge.assignment import Page
 from celadon.judge.config import Question
-from celadon.judge.experiment import Experiment, Shown, pair_of
+from celadon.judge.experiment import Experiment, PageText, pair_of
 from celadon.judge.store import Answer
 from celadon.report.escape import clean
 
@@ -50,7 +50,7 @@ def read_form(experiment: Experiment, page: Page, form: Mapping[str, str]) -> Re
     return Reading(answers, problems)
 
 
-def _read(question: Question, given: str, unit: Shown, shown: tuple[Shown, ...], unchanged: bool) -> Answer | str:
+def _read(question: Question, given: str, unit: PageText, shown: tuple[PageText, ...], unchanged: bool) -> Answer | str:
     """The answer, or the name of the phrase that says what is wrong."""
     if question.kind == "text":
         return _read_text(given, unit.text, unchanged)

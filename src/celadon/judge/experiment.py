@@ -50,7 +50,7 @@ agreement = 0.0
 """
 
 
-class Shown(NamedTuple):
+class PageText(NamedTuple):
     """A text on a page: the name that answers about it go by, the text, and its language."""
 
     key: str
@@ -62,7 +62,7 @@ class Content(NamedTuple):
     """What a page shows."""
 
     context: str
-    texts: tuple[Shown, ...]
+    texts: tuple[PageText, ...]
     language: str = ""
 
 
@@ -110,19 +110,21 @@ class Experiment:
             given: SetPage = (self.config.practice if page.kind == PRACTICE else self.config.checks)[number]
             return Content(
                 given.context,
-                tuple(Shown(f"{page.kind}:{number}:{at}", text) for at, text in enumerate(given.texts)),
+                tuple(PageText(f"{page.kind}:{number}:{at}", text) for at, text in enumerate(given.texts)),
             )
         if page.kind != TRIAL:
             return Content("", ())
         items = [self.by_key[key] for key in page.items]
         context = next((item.context for item in items if item.context), "")
-        return Content(context, tuple(Shown(item.key, item.text, item.language) for item in items), items[0].language)
+        return Content(
+            context, tuple(PageText(item.key, item.text, item.language) for item in items), items[0].language
+        )
 
-    def units(self, page: Page) -> tuple[Shown, ...]:
+    def units(self, page: Page) -> tuple[PageText, ...]:
         """What is answered about: each text of a page, or the pair."""
         texts = self.content(page).texts
         if self.config.design == "pairwise" and texts:
-            return (Shown(pair_key([shown.key for shown in texts]), ""),)
+            return (PageText(pair_key([shown.key for shown in texts]), ""),)
         return texts
 
 

@@ -13,6 +13,8 @@ import time
 from dataclasses import dataclass
 from pathlib import Path
 
+import msgspec
+
 from celadon.core import InputError
 from celadon.io.atomic import write_atomically
 from celadon.web.security import digest, same
@@ -74,6 +76,11 @@ class Keys:
         return same(expected, signature) and float(until) > (time.time() if now is None else now)
 
 
+class _KeysFile(msgspec.Struct):
+    signing_key: str
+    admin_sha256: str
+
+
 def write_keys(path: Path, keys: Keys) -> None:
     """Write the file of keys, for its owner's eyes only."""
     content = json.dumps({"signing_key": keys.signing.hex(), "admin_sha256": keys.admin_sha256}, indent=2)
@@ -84,11 +91,11 @@ def write_keys(path: Path, keys: Keys) -> None:
 def read_keys(path: Path) -> Keys:
     """Read the file of keys."""
     try:
-        content = json.loads(path.read_text(encoding="utf-8"))
-        keys = Keys(bytes.fromhex(content["signing_key"]), str(content["admin_sha256"]))
+        content = msgspec.json.decode(path.read_bytes(), type=_KeysFile)
+        keys = Keys(bytes.fromhex(content.signing_key), content.admin_sha256)
     except OSError as error:
         raise InputError(f"{path}: cannot be read: {error.strerror}; it belongs to the experiment") from None
-    except (ValueError, KeyError, TypeError):
+    except ValueError:
         raise InputError(f"{path}: is not a file of keys as celadon judge new wrote it") from None
     if len(keys.signing) < 32:
         raise InputError(f"{path}: the signing key is too short")

@@ -10,12 +10,14 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
+import msgspec
 import numpy as np
 import numpy.typing as npt
 
 from celadon.core import InputError, UsageError
+from celadon.io.json_file import convert
 from celadon.models.store import folder_of
 from celadon.models.store.model_files import files_digest, load_json, loading
 from celadon.parsing.lexicon import CountTable
@@ -40,6 +42,11 @@ class TrainedFergus(NamedTuple):
 
     fergus: Fergus
     sides: CountTable
+
+
+class _Description(msgspec.Struct):
+    format: Literal["celadon-fergus/1"]
+    settings: dict[str, float]
 
 
 def save_fergus(folder: Path, trained: TrainedFergus) -> None:
@@ -81,9 +88,8 @@ def load_fergus(folder: Path) -> TrainedFergus:
     """Read what :func:`save_fergus` wrote; raise InputError where there is none, or it is damaged."""
     if not (folder / DESCRIPTION).is_file():
         raise InputError(f"{folder}: there is no realizer in it, for it has no {DESCRIPTION}")
-    described = load_json(folder / DESCRIPTION)
-    if not isinstance(described, dict) or described.get("format") != FORMAT:
-        raise InputError(f"{folder / DESCRIPTION}: is not the description of a realizer, {FORMAT}")
+    where = f"{folder / DESCRIPTION}: is not the description of a realizer, {FORMAT}"
+    described = convert(load_json(folder / DESCRIPTION), _Description, where)
     with loading(folder):
         grammar, order, trigrams, sides = (_arrays(folder / name) for name in (GRAMMAR, ORDER, TRIGRAMS, SIDES))
         weights = order["weights"].astype(np.float32)
@@ -95,8 +101,7 @@ def load_fergus(folder: Path) -> TrainedFergus:
             raise ValueError(f"{TRIGRAMS} has not as many words as single tokens")
         supertags = tuple(map(parse_supertag, _lines(grammar["supertags"])))
         counts = TreeGrammar(supertags, *(_table(name, grammar) for name in _TABLES))
-        settings = Settings(**{key: float(value) for key, value in described["settings"].items()})
-        fergus = Fergus(counts, OrderModel(weights), Trigrams(words, tables), settings)
+        fergus = Fergus(counts, OrderModel(weights), Trigrams(words, tables), Settings(**described.settings))
         return TrainedFergus(fergus, _table("sides", sides))
 
 

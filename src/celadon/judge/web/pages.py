@@ -12,7 +12,7 @@ from starlette.responses import Response
 from celadon.judge.answers import UNCHANGED, as_fields, field_name, read_form
 from celadon.judge.assignment import BREAK, INSTRUCTIONS, PRACTICE
 from celadon.judge.config import Question
-from celadon.judge.experiment import Shown
+from celadon.judge.experiment import PageText
 from celadon.judge.store import KeptPage, Participant
 from celadon.judge.web.site import LINK_COOKIE, Form, Site, cookie, see, set_cookie
 from celadon.web.security import same
@@ -37,7 +37,7 @@ class Block(NamedTuple):
     """A text and the questions about it."""
 
     letter: str
-    shown: Shown
+    shown: PageText
     fields: tuple[Field, ...]
 
 
