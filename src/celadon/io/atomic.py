@@ -72,10 +72,7 @@ class Draft:
 
     An output with an address has them in the system's folder of temporary files.
 
-    Parameters
-    ----------
-    path
-        The output. An older file of that name stays as it is until :meth:`commit`.
+    ``path``: the output. An older file of that name stays as it is until :meth:`commit`.
     """
 
     def __init__(self, path: str) -> None:
@@ -185,12 +182,8 @@ class Committing(ABC):
 class StagedText:
     """A text file that is written but not yet in its place, so that several outputs can appear together.
 
-    Parameters
-    ----------
-    path
-        The file; an older one is replaced only by :meth:`commit`.
-    text
-        Its content; lone surrogates, which UTF-8 has not, become U+FFFD.
+    ``path``: the file; an older one is replaced only by :meth:`commit`.
+    ``text``: its content; lone surrogates, which UTF-8 has not, become U+FFFD.
     """
 
     def __init__(self, path: str, text: str) -> None:
@@ -242,12 +235,7 @@ def atomic_write_text(path: str, text: str) -> None:
 def check_distinct(output: str, inputs: Sequence[str]) -> None:
     """Refuse an output that is one of the inputs, whatever names they go by.
 
-    Parameters
-    ----------
-    output
-        The file to be written.
-    inputs
-        Files and patterns as the user gave them; ``-`` is passed over.
+    ``inputs``: files and patterns as the user gave them; ``-`` is passed over.
     """
     remote = is_url(output)
     target = output if remote else os.path.realpath(local_path(output))

@@ -23,35 +23,18 @@ NO_HEAD = -2
 
 @dataclass(frozen=True, slots=True)
 class TreeSentence:
-    """A sentence with its dependency tree.
+    """A sentence with its dependency tree."""
 
-    Attributes
-    ----------
-    id
-        Its ``sent_id``; None where it has none.
-    words
-        The words as they are written.
-    heads
-        For each word the number, from 0, of the word it depends on; -1 for the root.
-    tags, fine_tags, relations
-        What the file says of each word (UPOS, XPOS, DEPREL); ``_`` where it says nothing.
-    text
-        The sentence as it was written, where a comment holds it.
-    origin
-        Where it begins: ``file:line``.
-    fault
-        Why the words are no tree (the heads are then of no use); None where they are one.
-    """
-
-    id: str | None
+    id: str | None  # its ``sent_id``; None where it has none
     words: tuple[str, ...]
-    heads: tuple[int, ...]
+    heads: tuple[int, ...]  # for each word the number, from 0, of the word it depends on; -1 for the root
+    # tags, fine_tags, relations: what the file says of each word (UPOS, XPOS, DEPREL); ``_`` where it says nothing
     tags: tuple[str, ...]
     fine_tags: tuple[str, ...]
     relations: tuple[str, ...]
-    text: str | None = None
-    origin: str = ""
-    fault: str | None = None
+    text: str | None = None  # the sentence as it was written, where a comment holds it
+    origin: str = ""  # where it begins: ``file:line``
+    fault: str | None = None  # why the words are no tree (the heads are then of no use); None where they are one
 
 
 def tree_fault(heads: Sequence[int]) -> str | None:
@@ -92,10 +75,7 @@ def read_conllu(path: str) -> Iterator[TreeSentence]:
     Lines of multi-word tokens (``3-4``) and of empty nodes (``3.1``) are passed over. A sentence whose words are no
     tree comes with its fault, so that it may be refused and the rest be used.
 
-    Raises
-    ------
-    InputError
-        A line is not CoNLL-U, or the file has no sentences.
+    Raises InputError if a line is not CoNLL-U, or the file has no sentences.
     """
     found = 0
     for name, lines in _blocks(path):
@@ -175,10 +155,7 @@ def _head(written: str) -> int:
 def read_conllu_texts(path: str) -> Iterator[str]:
     """Yield the sentences of a file (also .xz, .gz) as they are written, from the comments that hold them.
 
-    Raises
-    ------
-    InputError
-        The file has none.
+    Raises InputError if the file has none.
     """
     return (text for document in read_conllu_documents(path) for text in document)
 
@@ -186,10 +163,7 @@ def read_conllu_texts(path: str) -> Iterator[str]:
 def read_conllu_documents(path: str) -> Iterator[list[str]]:
     """Yield the sentences of each document; a file that does not say where documents begin is one.
 
-    Raises
-    ------
-    InputError
-        The file has no sentences.
+    Raises InputError if the file has no sentences.
     """
     found = 0
     document: list[str] = []
@@ -211,21 +185,11 @@ NOT_GIVEN = "no tree was given for the reference"
 
 @dataclass(frozen=True)
 class TreeFile:
-    """The trees of a file.
-
-    Attributes
-    ----------
-    name
-        The file.
-    trees
-        By its ``sent_id`` each tree, or why it is none.
-    digest
-        A hash of the trees, however the file is written or compressed.
-    """
+    """The trees of a file."""
 
     name: str
-    trees: Mapping[str, Tree | str]
-    digest: str
+    trees: Mapping[str, Tree | str]  # by its ``sent_id`` each tree, or why it is none
+    digest: str  # a hash of the trees, however the file is written or compressed
 
     def given_to(self, sample: Sample) -> Sample:
         """Return the sample with the trees of its references.
@@ -248,10 +212,7 @@ class TreeFile:
 def read_trees(path: str) -> TreeFile:
     """Read the trees of a CoNLL-U file (also .xz, .gz, .zst).
 
-    Raises
-    ------
-    InputError
-        The file is not CoNLL-U, or a sentence in it has no ``sent_id`` or that of another.
+    Raises InputError if the file is not CoNLL-U, or a sentence in it has no ``sent_id`` or that of another.
     """
     trees: dict[str, Tree | str] = {}
     origins: dict[str, str] = {}
@@ -289,12 +250,8 @@ def digest_of(trees: Iterable[tuple[str, Tree | str]]) -> str:
 def with_trees(samples: Sequence[Sample], trees: Sequence[Any]) -> tuple[Sample, ...]:
     """Return the samples with trees from a list: for each a tree, or a list of them, one for each reference, or None.
 
-    Raises
-    ------
-    UsageError
-        There are more trees or fewer than texts.
-    InputError
-        A row's trees are not as many as its references, or something is no tree.
+    Raises UsageError if there are more trees or fewer than texts.
+    Raises InputError if a row's trees are not as many as its references, or something is no tree.
     """
     if len(trees) != len(samples):
         raise UsageError(f"there are {len(samples)} texts but {len(trees)} trees")
@@ -315,10 +272,7 @@ def _with(sample: Sample, given: Any) -> Sample:
 def check_trees(sample: Sample) -> None:
     """Refuse a sample whose trees cannot be used.
 
-    Raises
-    ------
-    InputError
-        They are not as many as its references, or one is no tree.
+    Raises InputError if they are not as many as its references, or one is no tree.
     """
     if len(sample.trees) != len(sample.references):
         raise InputError(f"{sample.origin}: has {len(sample.references)} references but {len(sample.trees)} trees")

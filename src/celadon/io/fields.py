@@ -40,27 +40,15 @@ class Fields:
 
     A name with dots, such as ``scores.overall``, is first looked up as it is, then as a path through nested objects
     and, with integers, lists.
-
-    Attributes
-    ----------
-    text
-        The generated text; else ``text``, ``output`` or ``prediction``.
-    references
-        A string or a list of them, or the common beginning of numbered columns; else ``references``, ``reference``
-        or ``ref0``, ``ref1`` ...
-    source
-        What the text was made from; else ``source``.
-    system
-        Who made the text; else ``system``.
-    id
-        The item's name; else ``id``.
     """
 
-    text: str | None = None
+    text: str | None = None  # the generated text; else ``text``, ``output`` or ``prediction``
+    # a string or a list of them, or the common beginning of numbered columns; else ``references``, ``reference`` or
+    # ``ref0``, ``ref1`` ...
     references: str | None = None
-    source: str | None = None
-    system: str | None = None
-    id: str | None = None
+    source: str | None = None  # what the text was made from; else ``source``
+    system: str | None = None  # who made the text; else ``system``
+    id: str | None = None  # the item's name; else ``id``
 
 
 class Place(NamedTuple):

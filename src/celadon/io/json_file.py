@@ -36,21 +36,13 @@ T = TypeVar("T")
 
 
 class JsonFile(msgspec.Struct, frozen=True, kw_only=True, eq=False):
-    """What a file of ours holds.
-
-    Attributes
-    ----------
-    facts
-        What else the file says, by key.
-    sha256
-        Of the file's bytes; empty for what is not from a file.
-    """
+    """What a file of ours holds."""
 
     FORMAT: ClassVar[str] = ""
     MAX_BYTES: ClassVar[int] = MAX_BYTES
 
-    facts: Mapping[str, Any] = {}
-    sha256: str = ""
+    facts: Mapping[str, Any] = {}  # what else the file says, by key
+    sha256: str = ""  # of the file's bytes; empty for what is not from a file
 
 
 FileType = TypeVar("FileType", bound=JsonFile)
@@ -59,19 +51,9 @@ FileType = TypeVar("FileType", bound=JsonFile)
 def read_json(path: str, what: str, kind: type[FileType]) -> FileType:
     """Read a file; a field ``name`` that it lacks is the file's own name.
 
-    Parameters
-    ----------
-    path
-        The file.
-    what
-        What it should hold, for messages: ``a formula``.
-    kind
-        Its type. The result is cached until the file changes.
-
-    Raises
-    ------
-    InputError
-        The file cannot be read or is not of that type; the message names the file and the field.
+    ``what``: what it should hold, for messages: ``a formula``.
+    ``kind``: its type. The result is cached until the file changes.
+    Raises InputError if the file cannot be read or is not of that type; the message names the file and the field.
     """
     if path == STDIN:
         raise InputError(f"{what} cannot be read from the standard input; give a file")
@@ -140,19 +122,9 @@ def parse_json(data: bytes, path: str) -> Any:
 def convert(content: Any, kind: type[T], where: str) -> T:
     """Return parsed JSON or TOML as a declared type.
 
-    Parameters
-    ----------
-    content
-        What was parsed.
-    kind
-        The type; an array of numpy stands for nested lists of numbers of the same length.
-    where
-        The file, for messages.
-
-    Raises
-    ------
-    InputError
-        The content is not of that type; the message names the field and what was expected.
+    ``kind``: the type; an array of numpy stands for nested lists of numbers of the same length.
+    ``where``: the file, for messages.
+    Raises InputError if the content is not of that type; the message names the field and what was expected.
     """
     try:
         return msgspec.convert(content, kind, dec_hook=_array, str_keys=True)

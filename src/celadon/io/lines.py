@@ -62,10 +62,7 @@ def decode(number: int, line: bytes, cut: bool, report: Report) -> str | None:
 def corpus_size(paths: Sequence[str]) -> int | None:
     """The size of the files as they lie on disk; None where there is no telling.
 
-    Raises
-    ------
-    InputError
-        There is no such file.
+    Raises InputError if there is no such file.
     """
     sizes = [source.size for source in find_sources(paths, "txt")]
     return None if None in sizes else sum(size or 0 for size in sizes)
@@ -74,12 +71,7 @@ def corpus_size(paths: Sequence[str]) -> int | None:
 def read_paragraphs(paths: Sequence[str], advance: Callable[[int], None] = lambda size: None) -> Iterator[str]:
     """Yield the lines of text files (also .xz, .gz, .zst), an empty one for a blank line and after every file.
 
-    Parameters
-    ----------
-    paths
-        The files.
-    advance
-        Told how many more bytes of the files, as they lie on disk, have been read.
+    ``advance``: told how many more bytes of the files, as they lie on disk, have been read.
     """
     for source in find_sources(paths, "txt"):
 

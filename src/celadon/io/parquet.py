@@ -39,12 +39,8 @@ class _Unreadable(NamedTuple):
 def batches(source: Source, max_rows: int, max_bytes: int) -> Iterator[Rows]:
     """Every row group in pieces of at most ``max_rows`` rows and about ``max_bytes`` bytes.
 
-    Raises
-    ------
-    InputError
-        The file is not Parquet, is damaged, or has no rows.
-    MissingExtraError
-        pyarrow is not installed.
+    Raises InputError if the file is not Parquet, is damaged, or has no rows.
+    Raises MissingExtraError if pyarrow is not installed.
     """
     with _opened(source) as parquet:
         total = parquet.metadata.num_rows

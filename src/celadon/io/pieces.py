@@ -27,40 +27,19 @@ _READ_BYTES = 1024 * 1024
 
 @dataclass(frozen=True, slots=True)
 class Piece:
-    """Consecutive rows of one file.
+    """Consecutive rows of one file."""
 
-    Attributes
-    ----------
-    index
-        Its number among all pieces, from 0.
-    name
-        The file as messages show it.
-    path
-        What is read: the file, its address, or the unpacked copy of it.
-    format
-        The format of the rows.
-    start, end
-        Where in what is read the rows are: bytes, or for Parquet rows counted from 0.
-    first_line
-        The number of the line at ``start``, from 1; of Parquet the number of the row.
-    first_row
-        How many rows of the input, bad ones included, come before.
-    rows
-        How many rows these are, bad ones included.
-    header
-        The text of the header, for CSV and TSV.
-    """
-
-    index: int
-    name: str
-    path: str
+    index: int  # its number among all pieces, from 0
+    name: str  # the file as messages show it
+    path: str  # what is read: the file, its address, or the unpacked copy of it
     format: str
+    # start, end: where in what is read the rows are: bytes, or for Parquet rows counted from 0
     start: int
     end: int
-    first_line: int
-    first_row: int
-    rows: int
-    header: str = ""
+    first_line: int  # the number of the line at ``start``, from 1; of Parquet the number of the row
+    first_row: int  # how many rows of the input, bad ones included, come before
+    rows: int  # how many rows these are, bad ones included
+    header: str = ""  # the text of the header, for CSV and TSV
 
     def as_dict(self) -> dict[str, Any]:
         """Plain values to be stored; an address is without its password or token, and cannot be read for lack of it."""
@@ -100,24 +79,13 @@ def plan_pieces(
 ) -> Plan:
     """Hash the input and find where its pieces begin, in one pass over its bytes.
 
-    Parameters
-    ----------
-    inputs
-        Files, patterns and addresses.
-    format
-        The format of all inputs; by default the endings tell.
-    rows_per_piece
-        The rows of every piece but the last one of a file.
-    work_folder
-        Takes the unpacked copies of files that cannot be entered in the middle: compressed ones, and those of web
-        servers. The same file always gets the same name there.
-    progress
-        Told how far it has come.
-
-    Raises
-    ------
-    InputError
-        As from the reader; and where an input cannot be read a second time.
+    ``inputs``: files, patterns and addresses.
+    ``format``: the format of all inputs; by default the endings tell.
+    ``rows_per_piece``: the rows of every piece but the last one of a file.
+    ``work_folder``: takes the unpacked copies of files that cannot be entered in the middle: compressed ones, and those
+        of web servers. The same file always gets the same name there.
+    ``progress``: told how far it has come.
+    Raises InputError where the reader does, and where an input cannot be read a second time.
     """
     if rows_per_piece < 1:
         raise ValueError("rows_per_piece must be at least 1")
@@ -143,10 +111,7 @@ def read_piece(
 ) -> Iterator[Chunk]:
     """Read the rows of a piece, as :class:`Reader` gives them in its file.
 
-    Raises
-    ------
-    InputError
-        As from the reader; and where the file is not any more what it was when the pieces were planned.
+    Raises InputError where the reader does, and where the file has changed since the pieces were planned.
     """
     part = Part(piece.start, piece.end, piece.first_line, piece.header)
     source = Source(piece.name, piece.path, piece.format, None, None, part)

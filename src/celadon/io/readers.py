@@ -42,27 +42,14 @@ class _Pending:
 class Reader:
     """Reads samples out of many inputs, chunk by chunk; memory is bounded by the chunk.
 
-    Parameters
-    ----------
-    inputs
-        Files, patterns (``data/**/*.jsonl``), addresses (``s3://...``) and ``-`` for the standard input.
-    fields
-        Which columns are what.
-    format
-        The format of all inputs; by default the endings tell, and for the standard input its first character.
-    chunk_rows
-        The most rows a chunk has.
-    max_text_chars
-        A longer text is a bad row.
-    on_bad
-        Called with every row that cannot be used, in the order of the input.
-
-    Raises
-    ------
-    InputError
-        An input does not exist, cannot be read or is no table; at once where that can be known, else while reading.
-    UsageError
-        The format is unknown or there is no input.
+    ``inputs``: files, patterns (``data/**/*.jsonl``), addresses (``s3://...``) and ``-`` for the standard input.
+    ``format``: the format of all inputs; by default the endings tell, and for the standard input its first character.
+    ``chunk_rows``: the most rows a chunk has.
+    ``max_text_chars``: a longer text is a bad row.
+    ``on_bad``: called with every row that cannot be used, in the order of the input.
+    Raises InputError if an input does not exist, cannot be read or is no table; at once where that can be known, else
+    while reading.
+    Raises UsageError if the format is unknown or there is no input.
     """
 
     def __init__(

@@ -80,10 +80,7 @@ def reads_anywhere(url: str) -> bool:
 def expand_url(url: str) -> list[str]:
     """The files meant by an address that may be a pattern, in order; a name without a pattern stays as it is.
 
-    Raises
-    ------
-    InputError
-        No file matches the pattern, or the server cannot be asked.
+    Raises InputError if no file matches the pattern, or the server cannot be asked.
     """
     place = shown_name(url)
     magic = re.search(r"[*\[]", place) if _protocol(url) in _WEB else glob.has_magic(place)
@@ -207,10 +204,7 @@ def check_takes_files(url: str) -> None:
 def put_file(local: Path, url: str) -> None:
     """Copy a file to an address, where it appears whole or not at all.
 
-    Raises
-    ------
-    OutputError
-        It cannot be written there.
+    Raises OutputError if it cannot be written there.
     """
     put_files([(local, url)])
 
@@ -218,10 +212,7 @@ def put_file(local: Path, url: str) -> None:
 def put_files(files: Sequence[tuple[Path, str]]) -> None:
     """Copy files to addresses of one place, each whole and in their order; in a repository they appear at once.
 
-    Raises
-    ------
-    OutputError
-        One cannot be written there.
+    Raises OutputError if one cannot be written there.
     """
     found = [(local, url, *_file_system(url)) for local, url in files]
     if found and _in_repository(files[0][1], found[0][3]):

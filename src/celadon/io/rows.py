@@ -26,30 +26,14 @@ def chomp(raw: bytes) -> bytes:
 
 @dataclass(frozen=True, slots=True)
 class BadRow:
-    """A row that cannot be scored; its string form is ``file:line: what is wrong``.
+    """A row that cannot be scored; its string form is ``file:line: what is wrong``."""
 
-    Attributes
-    ----------
-    file
-        The file as the user named it, ``<stdin>`` for the standard input.
-    line
-        The line where the row begins, from 1; in Parquet, which has no lines, the number of the row.
-    message
-        What is wrong.
-    raw
-        The row as it was, without its line ending; of Parquet, the row as JSON.
-    numbered_by_row
-        Whether ``line`` counts rows.
-    cut
-        Whether ``raw`` is only the beginning of the row.
-    """
-
-    file: str
-    line: int
+    file: str  # the file as the user named it, ``<stdin>`` for the standard input
+    line: int  # the line where the row begins, from 1; in Parquet, which has no lines, the number of the row
     message: str
-    raw: bytes = field(repr=False)
-    numbered_by_row: bool = False
-    cut: bool = False
+    raw: bytes = field(repr=False)  # the row as it was, without its line ending; of Parquet, the row as JSON
+    numbered_by_row: bool = False  # whether ``line`` counts rows
+    cut: bool = False  # whether ``raw`` is only the beginning of the row
 
     @property
     def where(self) -> str:
@@ -67,27 +51,15 @@ def origin(file: str, line: int, *, by_row: bool) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Chunk:
-    """Consecutive good rows of the input.
-
-    Attributes
-    ----------
-    samples
-        The rows, in their order.
-    format
-        The format all of them came in.
-    files, lines
-        For each row, where it came from.
-    raws
-        For each row, its bytes; empty for Parquet.
-    batch
-        For Parquet, the Arrow ``RecordBatch`` of exactly these rows, so that types survive into Parquet output.
-    """
+    """Consecutive good rows of the input."""
 
     samples: tuple[Sample, ...]
-    format: str
+    format: str  # the format all of them came in
+    # files, lines: for each row, where it came from
     files: tuple[str, ...] = field(repr=False)
     lines: tuple[int, ...] = field(repr=False)
-    raws: tuple[bytes, ...] = field(default=(), repr=False)
+    raws: tuple[bytes, ...] = field(default=(), repr=False)  # for each row, its bytes; empty for Parquet
+    # for Parquet, the Arrow ``RecordBatch`` of exactly these rows, so that types survive into Parquet output
     batch: Any = field(default=None, repr=False)
 
     def __len__(self) -> int:
@@ -137,11 +109,6 @@ class Rejects(Committing):
     A row that is not UTF-8 is in ``row_base64`` instead, a row of which only the beginning is kept has ``cut``. Used
     in a ``with`` block it commits or aborts as a writer does. Without bad rows there is no file, and one of an earlier
     run is removed.
-
-    Parameters
-    ----------
-    path
-        The file to write.
     """
 
     def __init__(self, path: str) -> None:

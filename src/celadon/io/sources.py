@@ -92,10 +92,7 @@ def endings(path: str) -> tuple[str, str | None]:
 def expand_paths(inputs: Sequence[str]) -> list[str]:
     """The files meant by paths, patterns and addresses, in order; ``-`` stays as it is.
 
-    Raises
-    ------
-    InputError
-        A file does not exist or a pattern matches no file.
+    Raises InputError if a file does not exist or a pattern matches no file.
     """
     paths: list[str] = []
     for name in map(local_path, inputs):

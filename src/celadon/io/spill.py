@@ -24,10 +24,8 @@ class Spill:
     The file has no name: it is gone as soon as it is closed, or the process ends in whatever way. Chunks come back as
     they were, types included.
 
-    Parameters
-    ----------
-    beside
-        An output whose folder takes the file; for None, or an address, the system's folder of temporary files does.
+    ``beside``: an output whose folder takes the file; for None, or an address, the system's folder of temporary files
+        does.
     """
 
     def __init__(self, beside: str | None) -> None:

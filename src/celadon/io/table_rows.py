@@ -34,17 +34,9 @@ class TableRow(dict[str, Any]):
 def read_table_rows(path: str, *, format: str | None = None) -> Iterator[TableRow]:  # noqa: A002
     """Read the rows of a table; no column is required.
 
-    Parameters
-    ----------
-    path
-        CSV, TSV, JSON Lines (each also as .gz, .xz, .zst) or Parquet; a pattern; or ``-`` for the standard input.
-    format
-        ``csv``, ``tsv``, ``jsonl`` or ``parquet`` instead of what the ending says.
-
-    Raises
-    ------
-    InputError
-        The file cannot be read or a row is malformed; the message begins with ``file:line``.
+    ``path``: CSV, TSV, JSON Lines (each also as .gz, .xz, .zst) or Parquet; a pattern; or ``-`` for the standard input.
+    ``format``: ``csv``, ``tsv``, ``jsonl`` or ``parquet`` instead of what the ending says.
+    Raises InputError if the file cannot be read or a row is malformed; the message begins with ``file:line``.
     """
     for source in find_sources([path], format):
         if source.format == "txt":
@@ -94,17 +86,7 @@ def _parquet_rows(source: Source) -> Iterator[TableRow]:
 def write_json_rows(path: str, rows: Iterable[Mapping[str, Any]]) -> int:
     """Write rows as JSON Lines, compressed as the ending says; the file appears whole or not at all.
 
-    Parameters
-    ----------
-    path
-        The file to write.
-    rows
-        Mappings of column names to values.
-
-    Returns
-    -------
-    int
-        How many rows were written.
+    Returns how many rows were written.
     """
     count = 0
     with write_atomically(path) as file:

@@ -39,27 +39,17 @@ class FormulaFile(JsonFile, frozen=True):
 
 
 class Feature(Struct, frozen=True, kw_only=True):
-    """One of the numbers that a combination is made from.
+    """One of the numbers that a combination is made from."""
 
-    Attributes
-    ----------
-    name
-        A metric in its usual notation, a part of one after a dot, or a column of the input.
-    origin
-        Whether it is computed or read from the input's column of that name.
-    mean, sd, low, high
-        Of its values in the texts that the combination was fitted on.
-    signature
-        How those values were made; empty where they were in the table already.
-    """
-
-    name: Text
+    name: Text  # a metric in its usual notation, a part of one after a dot, or a column of the input
+    # whether it is computed or read from the input's column of that name
     origin: Annotated[str, Meta(pattern="^(metric|column)$")] = msgspec.field(default="metric", name="from")
+    # mean, sd, low, high: of its values in the texts that the combination was fitted on
     mean: float
     sd: Positive
     low: float
     high: float
-    signature: str = ""
+    signature: str = ""  # how those values were made; empty where they were in the table already
 
     @property
     def is_metric(self) -> bool:
@@ -68,32 +58,18 @@ class Feature(Struct, frozen=True, kw_only=True):
 
 
 class Combination(JsonFile, frozen=True, kw_only=True):
-    """A support vector regression with a radial kernel.
-
-    Attributes
-    ----------
-    name
-        What people call it.
-    rating
-        The human rating that it predicts.
-    lower_is_better
-        Whether less of that rating is better.
-    scale
-        ``none``: the features as they are; ``standard``: each minus its mean, over its standard deviation.
-    features
-        In the order of the columns of ``support_vectors``.
-    gamma, intercept, support_vectors, coefficients
-        The value is ``intercept + sum_i coefficients[i] * exp(-gamma * |x - support_vectors[i]|^2)``.
-    """
+    """A support vector regression with a radial kernel."""
 
     FORMAT: ClassVar[str] = "celadon-combination/1"
     MAX_BYTES: ClassVar[int] = 64 << 20
 
     name: Text
-    rating: Text = "the rating"
-    lower_is_better: bool = False
+    rating: Text = "the rating"  # the human rating that it predicts
+    lower_is_better: bool = False  # whether less of that rating is better
+    # ``none``: the features as they are; ``standard``: each minus its mean, over its standard deviation
     scale: Annotated[str, Meta(pattern="^(none|standard)$")] = "none"
-    features: Annotated[tuple[Feature, ...], Meta(min_length=1)]
+    features: Annotated[tuple[Feature, ...], Meta(min_length=1)]  # in the order of the columns of ``support_vectors``
+    # the value is ``intercept + sum_i coefficients[i] * exp(-gamma * |x - support_vectors[i]|^2)``
     gamma: Positive
     intercept: float
     coefficients: FloatArray
@@ -143,30 +119,16 @@ class ModelNames(Struct, frozen=True):
 
 
 class QualityModel(JsonFile, frozen=True, kw_only=True):
-    """A trained estimator of quality.
-
-    Attributes
-    ----------
-    name
-        What people call it.
-    models
-        What reads the texts.
-    trained_on
-        The sets: name, sha256 and more of each.
-    centre
-        What each feature is on average; taken where a text has none.
-    heads
-        One for each rating, by its name.
-    """
+    """A trained estimator of quality."""
 
     FORMAT: ClassVar[str] = "celadon-quality/1"
     MAX_BYTES: ClassVar[int] = 8 << 20
 
     name: Text
-    models: ModelNames
-    trained_on: tuple[Mapping[str, Any], ...]
-    centre: QualityWeights
-    heads: Annotated[Mapping[str, Head], Meta(min_length=1)]
+    models: ModelNames  # what reads the texts
+    trained_on: tuple[Mapping[str, Any], ...]  # the sets: name, sha256 and more of each
+    centre: QualityWeights  # what each feature is on average; taken where a text has none
+    heads: Annotated[Mapping[str, Head], Meta(min_length=1)]  # one for each rating, by its name
 
     def __post_init__(self) -> None:
         if not all(isinstance(each.get(key), str) for each in self.trained_on for key in ("name", "sha256")):
@@ -265,10 +227,7 @@ class Baseline(NamedTuple):
 def read_baseline(path: str, layer: int) -> Baseline:
     """Read the baselines of a layer from the layout of the package bert_score: ``LAYER,P,R,F``, a line for each layer.
 
-    Raises
-    ------
-    InputError
-        It cannot be read, or does not have the layer; the message says where.
+    Raises InputError if it cannot be read, or does not have the layer; the message says where.
     """
     try:
         with Path(path).expanduser().open(encoding="utf-8", newline="") as file:

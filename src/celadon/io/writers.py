@@ -30,12 +30,8 @@ _CACHED_NAMES = 1024
 class Names:
     """Gives input columns whose names the scores need another name.
 
-    Parameters
-    ----------
-    score_columns
-        The names that the scores take; ``reason`` is taken as well.
-    mend
-        Whether names without a UTF-8 form are mended, for formats that have no escapes.
+    ``score_columns``: the names that the scores take; ``reason`` is taken as well.
+    ``mend``: whether names without a UTF-8 form are mended, for formats that have no escapes.
     """
 
     def __init__(self, score_columns: Iterable[str], *, mend: bool) -> None:
@@ -81,17 +77,8 @@ class Writer(Committing):
     Used in a ``with`` block: leaving it commits, an exception removes every temporary file and leaves an older output
     as it was.
 
-    Parameters
-    ----------
-    path
-        The output.
-    score_columns
-        The names of the score columns in their final order.
-
-    Attributes
-    ----------
-    renamed
-        Input columns that had the name of a score column, with the names they got.
+    ``score_columns``: the names of the score columns in their final order.
+    ``renamed``: input columns that had the name of a score column, with the names they got.
     """
 
     # Whether the format can write any string; JSON has escapes, tables do not.
@@ -114,14 +101,8 @@ class Writer(Committing):
     ) -> None:
         """Write the chunk's rows with their scores.
 
-        Parameters
-        ----------
-        chunk
-            The rows.
-        scores
-            For each score column one value per row; None or NaN where there is none.
-        reasons
-            For each row why a score is missing, or None.
+        ``scores``: for each score column one value per row; None or NaN where there is none.
+        ``reasons``: for each row why a score is missing, or None.
         """
         columns = [_listed(scores[name]) for name in self.score_columns]
         notes: list[str | None] = [None] * len(chunk) if reasons is None else list(reasons)
@@ -320,24 +301,11 @@ _WRITTEN = tuple(ending for ending, kind in ENDINGS.items() if kind != "txt")
 def open_writer(path: str, score_columns: Sequence[str]) -> Writer:
     """A writer for the path's ending.
 
-    Parameters
-    ----------
-    path
-        The output: ``.jsonl``, ``.csv`` or ``.tsv``, each also compressed, or ``.parquet``.
-    score_columns
-        The names of the score columns in their final order.
-
-    Returns
-    -------
-    Writer
-        To be used in a ``with`` block.
-
-    Raises
-    ------
-    UsageError
-        The ending is unknown.
-    OutputError
-        Nothing can be written there.
+    ``path``: the output: ``.jsonl``, ``.csv`` or ``.tsv``, each also compressed, or ``.parquet``.
+    ``score_columns``: the names of the score columns in their final order.
+    Returns a writer to be used in a ``with`` block.
+    Raises UsageError if the ending is unknown.
+    Raises OutputError if nothing can be written there.
     """
     if len(set(score_columns)) != len(score_columns):
         raise UsageError("two score columns have the same name")
