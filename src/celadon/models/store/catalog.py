@@ -151,34 +151,22 @@ class CatalogFile(JsonFile, frozen=True):
 
 @dataclass(frozen=True)
 class Model:
-    """An entry of the catalog.
+    """An entry of the catalog."""
 
-    Attributes
-    ----------
-    name, aliases
-        The names it is asked for by.
-    kind, about, license, data
-        What it is, for a person: its license as an SPDX expression, and what it was trained on.
-    size
-        The bytes it takes in the cache, as near as is known; None for what comes with the package.
-    builtin
-        Its folder in the package, where it comes with it.
-    download
-        What is fetched, where it does not.
-    convert, precision, recipe
-        How the fetched files become a model: by whom, to which numbers, and a count that goes up when the outcome
-        of the conversion changes.
-    """
-
+    # name, aliases: the names it is asked for by
     name: str
     aliases: tuple[str, ...]
+    # kind, about, license, data: what it is, for a person: its license as an SPDX expression, and what it was trained
+    # on
     kind: str
     about: str
     license: str
     data: str
-    size: int | None
-    builtin: Path | None
-    download: Download | None
+    size: int | None  # the bytes it takes in the cache, as near as is known; None for what comes with the package
+    builtin: Path | None  # its folder in the package, where it comes with it
+    download: Download | None  # what is fetched, where it does not
+    # convert, precision, recipe: how the fetched files become a model: by whom, to which numbers, and a count that goes
+    # up when the outcome of the conversion changes
     convert: str | None
     precision: str
     recipe: int
@@ -197,13 +185,7 @@ class Catalog:
         return next((model for model in self.models.values() if name in model.aliases), None)
 
     def get(self, name: str) -> Model:
-        """Return the model of that name or alias.
-
-        Raises
-        ------
-        UsageError
-            There is none.
-        """
+        """Return the model of that name or alias. Raises UsageError if there is none."""
         model = self.find(name)
         if model is None:
             about = "; models of Hugging Face are fetched when they are used" if name.startswith(HF_PREFIX) else ""

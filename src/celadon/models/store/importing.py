@@ -40,10 +40,7 @@ _ZIP = b"PK\x03\x04"
 def check_model_folder(folder: Path, names: list[str]) -> dict[str, Any]:
     """Check a celadon-lm folder and return its ``model.json``.
 
-    Raises
-    ------
-    InputError
-        Something is missing or is not what it should be; the message names the file.
+    Raises InputError if something is missing or is not what it should be; the message names the file.
     """
     for name in names:
         check_weight_file(folder / name, _FOLDER_ENDINGS)
@@ -114,14 +111,9 @@ _CHUNK = 1 << 20
 def import_model(path: Path, name: str | None = None, *, say: Say = say_on_stderr) -> str:
     """Copy a celadon-lm folder or a single weight file into the cache and return its name there.
 
-    Parameters
-    ----------
-    path
-        The folder or file; symbolic links, pickles and archives are refused.
-    name
-        The name it gets; by default one made from the path's.
-    say
-        Told of waiting for another process.
+    ``path``: the folder or file; symbolic links, pickles and archives are refused.
+    ``name``: the name it gets; by default one made from the path's.
+    ``say``: told of waiting for another process.
     """
     name = check_name(_name_from(path) if name is None else name)
     if load_catalog().find(name) is not None:
@@ -177,10 +169,7 @@ def _copy(source: Path, target: Path, bar: object) -> None:
 def remove_model(name: str, *, say: Say = say_on_stderr) -> list[Path]:
     """Remove a model from the cache, with fetched files that no other cached model uses; return what was removed.
 
-    Raises
-    ------
-    UsageError
-        There is no such model, it comes with the package, or it is not in the cache.
+    Raises UsageError if there is no such model, it comes with the package, or it is not in the cache.
     """
     if name.startswith(HF_PREFIX):
         return _remove_table(name)

@@ -28,38 +28,22 @@ BUILTIN, CACHED, IMPORTED, ABSENT, MISSING = (
 
 @dataclass(frozen=True)
 class Known:
-    """A model of the catalog or of the user.
+    """A model of the catalog or of the user."""
 
-    Attributes
-    ----------
-    name, aliases, kind, about, license, data
-        As in the catalog.
-    where
-        ``builtin``, ``in cache``, ``in cache (imported)``, ``not fetched``, ``not in this installation``.
-    folder
-        Where its files are, if they are here.
-    size
-        The bytes of its files; as the catalog has it where they are not here; None where that is not known.
-    files
-        Its files, from the manifest.
-    sources
-        Where it comes from, a line each.
-    fetched
-        What is fetched from there, as the catalog pins it.
-    """
-
+    # name, aliases, kind, about, license, data: as in the catalog
     name: str
     kind: str
     license: str
-    where: str
+    where: str  # ``builtin``, ``in cache``, ``in cache (imported)``, ``not fetched``, ``not in this installation``
     aliases: tuple[str, ...] = ()
     about: str = ""
     data: str = ""
-    folder: Path | None = None
+    folder: Path | None = None  # where its files are, if they are here
+    # the bytes of its files; as the catalog has it where they are not here; None where that is not known
     size: int | None = None
-    files: Mapping[str, Pin] = field(default_factory=dict)
-    sources: tuple[str, ...] = ()
-    fetched: Mapping[str, Pin] = field(default_factory=dict)
+    files: Mapping[str, Pin] = field(default_factory=dict)  # its files, from the manifest
+    sources: tuple[str, ...] = ()  # where it comes from, a line each
+    fetched: Mapping[str, Pin] = field(default_factory=dict)  # what is fetched from there, as the catalog pins it
 
     @property
     def card(self) -> str:
@@ -82,12 +66,7 @@ def known_models() -> list[Known]:
 def known_model(name: str, *, full: bool = False) -> Known:
     """Return what is known of one model.
 
-    Parameters
-    ----------
-    name
-        Its name or alias.
-    full
-        Hash all of its files first, and refuse it where one was altered.
+    ``full``: hash all of its files first, and refuse it where one was altered.
     """
     model = load_catalog().find(name)
     if model is not None:
@@ -164,24 +143,12 @@ TEXTS = {
 
 @dataclass(frozen=True)
 class ShippedPart:
-    """A part of the package that is data.
+    """A part of the package that is data."""
 
-    Attributes
-    ----------
-    pattern
-        Its files, below the folder of the package.
-    about
-        What it is.
-    license
-        An SPDX expression.
-    data
-        What it was made from, and under which terms that is published.
-    """
-
-    pattern: str
+    pattern: str  # its files, below the folder of the package
     about: str
     license: str
-    data: str
+    data: str  # what it was made from, and under which terms that is published
 
     @property
     def is_model(self) -> bool:

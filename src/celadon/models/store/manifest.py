@@ -38,21 +38,11 @@ class DamagedError(CeladonError):
 
 
 class Manifest(msgspec.Struct, frozen=True):
-    """The files of a folder.
+    """The files of a folder."""
 
-    Attributes
-    ----------
-    files
-        Each file's size and sha256.
-    made
-        What the folder was made from: for a cached model, what the catalog said then.
-    added
-        Files that the user put there (a unigram table), kept when the rest is fetched again.
-    """
-
-    files: Mapping[str, Pin]
-    made: Mapping[str, Any] = {}
-    added: tuple[str, ...] = ()
+    files: Mapping[str, Pin]  # each file's size and sha256
+    made: Mapping[str, Any] = {}  # what the folder was made from: for a cached model, what the catalog said then
+    added: tuple[str, ...] = ()  # files that the user put there (a unigram table), kept when the rest is fetched again
 
 
 class _ManifestFile(Manifest, frozen=True, kw_only=True):
@@ -62,14 +52,8 @@ class _ManifestFile(Manifest, frozen=True, kw_only=True):
 def write_manifest(folder: Path, made: Mapping[str, Any] | None = None, added: Iterable[str] = ()) -> Manifest:
     """Hash all files of a folder into its ``manifest.json``; to be called whenever one of them was changed on purpose.
 
-    Parameters
-    ----------
-    folder
-        The folder of a model.
-    made
-        What it was made from; by default what an older manifest says.
-    added
-        The names of files that the user has put there, beside those that an older manifest names.
+    ``made``: what it was made from; by default what an older manifest says.
+    ``added``: the names of files that the user has put there, beside those that an older manifest names.
     """
     older = read_manifest(folder) if (folder / MANIFEST).is_file() else Manifest({})
     names = file_names(folder)
@@ -82,13 +66,7 @@ def write_manifest(folder: Path, made: Mapping[str, Any] | None = None, added: I
 
 
 def read_manifest(folder: Path) -> Manifest:
-    """Read a folder's ``manifest.json``.
-
-    Raises
-    ------
-    DamagedError
-        There is none, or it cannot be read.
-    """
+    """Read a folder's ``manifest.json``. Raises DamagedError if there is none, or it cannot be read."""
     path = folder / MANIFEST
     try:
         manifest = msgspec.json.decode(path.read_bytes(), type=_ManifestFile)
@@ -106,10 +84,7 @@ def read_manifest(folder: Path) -> Manifest:
 def file_names(folder: Path) -> list[str]:
     """Return the files below a folder, but for the manifest and hidden ones.
 
-    Raises
-    ------
-    DamagedError
-        There is a symbolic link or something else that is not a file.
+    Raises DamagedError if there is a symbolic link or something else that is not a file.
     """
     names = []
     for root, folders, files in os.walk(folder):
@@ -127,19 +102,9 @@ def file_names(folder: Path) -> list[str]:
 def verify(folder: Path, *, full: bool = False, strict: bool = True) -> Manifest:
     """Check a folder against its manifest.
 
-    Parameters
-    ----------
-    folder
-        The folder of a model.
-    full
-        Hash all files, whatever their stamps say.
-    strict
-        Refuse files that the manifest does not know.
-
-    Raises
-    ------
-    DamagedError
-        A file is missing, altered, or (where strict) unknown.
+    ``full``: hash all files, whatever their stamps say.
+    ``strict``: refuse files that the manifest does not know.
+    Raises DamagedError if a file is missing, altered, or (where strict) unknown.
     """
     manifest = read_manifest(folder)
     names = file_names(folder)

