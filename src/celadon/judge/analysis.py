@@ -35,21 +35,10 @@ def rated_table(
 ) -> RatedTable:
     """Put ratings, made comparable over people, beside the items and their scores.
 
-    Parameters
-    ----------
-    experiment
-        What was asked.
-    collected
-        What was said.
-    metrics
-        Score the items with these as well; else the numeric columns that the items came with are the metrics.
-    without
-        People who are left out.
-
-    Returns
-    -------
-    RatedTable
-        In each row ``scores.NAME``, the mean, and ``ratings.NAME``, a list with a place for every person.
+    ``metrics``: score the items with these as well; else the numeric columns that the items came with are the metrics.
+    ``without``: people who are left out.
+    Returns a table with ``scores.NAME``, the mean, and ``ratings.NAME``, a list with a place for every person, in each
+    row.
     """
     matrices = judged(experiment, collected.trials, without=without)
     if not any(matrix.people for matrix in matrices.values()):

@@ -46,13 +46,7 @@ class Cell(NamedTuple):
 
 
 def make_cells(items: Sequence[Item], config: Config) -> tuple[Cell, ...]:
-    """The circle of cells.
-
-    Raises
-    ------
-    InputError
-        A cell has too few variants for the design.
-    """
+    """The circle of cells. Raises InputError if a cell has too few variants for the design."""
     many = config.assignment.variants_per_page
     circle: list[tuple[str, tuple[tuple[str, ...], ...]]] = []
     for name, variants in by_cell(items).items():

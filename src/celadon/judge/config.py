@@ -183,10 +183,7 @@ class Config(Section, frozen=True):
 def read_config(path: Path) -> Config:
     """Read and check a config.
 
-    Raises
-    ------
-    InputError
-        It cannot be read, or something in it is wrong; the message names the file and the place in it.
+    Raises InputError if it cannot be read, or something in it is wrong; the message names the file and the place in it.
     """
     try:
         text = path.read_text(encoding="utf-8")

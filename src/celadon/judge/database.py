@@ -26,10 +26,7 @@ class DatabaseError(CeladonError):
 class Database:
     """Reads and writes in transactions; what is written is on the disk when the block of a write ends.
 
-    Parameters
-    ----------
-    address
-        A path of an SQLite file, or the URL of a PostgreSQL database.
+    ``address``: a path of an SQLite file, or the URL of a PostgreSQL database.
     """
 
     def __init__(self, address: Path | str) -> None:
@@ -210,15 +207,8 @@ MIGRATIONS = (_first, _replaced_by_person)
 def migrate(connection: sa.Connection) -> int:
     """Bring a database to the newest version, inside the transaction that is open.
 
-    Returns
-    -------
-    int
-        How many steps were taken.
-
-    Raises
-    ------
-    InputError
-        The database is of a later version than this program.
+    Returns how many steps were taken.
+    Raises InputError if the database is of a later version than this program.
     """
     _version.metadata.create_all(connection)
     found: int = connection.scalar(sa.select(sa.func.max(_version.c.version))) or 0

@@ -140,13 +140,7 @@ def pair_of(key: str) -> tuple[str, str]:
 
 
 def open_experiment(folder: Path) -> Experiment:
-    """Read an experiment's folder.
-
-    Raises
-    ------
-    InputError
-        It is none, or a file in it is wrong.
-    """
+    """Read an experiment's folder. Raises InputError if the folder is no experiment, or a file in it is wrong."""
     if not folder.is_dir():
         raise InputError(f"{folder}: there is no such folder; make an experiment with: celadon judge new")
     config = read_config(folder / CONFIG)
@@ -163,23 +157,11 @@ def new_experiment(
 ) -> tuple[Experiment, str]:
     """Write the folder of a new experiment.
 
-    Parameters
-    ----------
-    folder
-        Must not exist, or be empty.
-    items_path
-        The texts.
-    design
-        ``likert``, ``magnitude``, ``duc``, ``pairwise`` or ``postedit``; not needed with a config.
-    title
-        What the pages are headed with.
-    config
-        The config of another experiment, to be used as it is.
-
-    Returns
-    -------
-    tuple
-        The experiment, and the researcher's token, which is stored nowhere.
+    ``folder``: must not exist, or be empty.
+    ``design``: ``likert``, ``magnitude``, ``duc``, ``pairwise`` or ``postedit``; not needed with a config.
+    ``title``: what the pages are headed with.
+    ``config``: the config of another experiment, to be used as it is.
+    Returns the experiment, and the researcher's token, which is stored nowhere.
     """
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
         raise UsageError(f"{folder}: is there already; give another name, or remove it first")

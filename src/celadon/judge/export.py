@@ -51,15 +51,12 @@ _COLUMNS = {
 def export_rows(experiment: Experiment, collected: Collected) -> list[dict[str, Any]]:
     """Make the rows.
 
-    Returns
-    -------
-    list
-        ``participant``, ``place`` (in line), ``page`` (its number on the person's way), ``on_page`` (the number of the
-        text on it), ``cell``, ``item``, ``other_item`` (of a pair), ``system``, ``question``, ``value`` (as given; of a
-        pair 1 where ``item`` was chosen, 0 where the other was; of a repair its HTER), ``answer`` (the words, where
-        there are any), ``z`` (per person), ``normalised`` (what is compared with metrics), ``edits``, ``seconds`` (from
-        when the page was last shown), ``seconds_in_all`` (from when it was first shown), ``given`` (when, UTC),
-        ``revised`` (how often), ``flags``.
+    Returns rows with ``participant``, ``place`` (in line), ``page`` (its number on the person's way), ``on_page`` (the
+    number of the text on it), ``cell``, ``item``, ``other_item`` (of a pair), ``system``, ``question``, ``value`` (as
+    given; of a pair 1 where ``item`` was chosen, 0 where the other was; of a repair its HTER), ``answer`` (the words,
+    where there are any), ``z`` (per person), ``normalised`` (what is compared with metrics), ``edits``, ``seconds``
+    (from when the page was last shown), ``seconds_in_all`` (from when it was first shown), ``given`` (when, UTC),
+    ``revised`` (how often), ``flags``.
     """
     flags = {person.participant: "; ".join(person.flags) for person in collected.conduct}
     places = {person.id: person.place for person in collected.people}

@@ -22,36 +22,16 @@ _MOST_CHARACTERS = 20_000
 
 @dataclass(frozen=True)
 class Item:
-    """One text.
+    """One text."""
 
-    Attributes
-    ----------
-    key
-        Its name, which no other item has.
-    cell
-        What it is a variant of: items of the same cell say the same thing in different ways.
-    text
-        What is judged.
-    system
-        Who made it.
-    context
-        What is shown before it.
-    references
-        Texts written by people; never shown.
-    language
-        Of the text, where it is not that of the experiment.
-    row
-        Every column of the row it came from.
-    """
-
-    key: str
-    cell: str
+    key: str  # its name, which no other item has
+    cell: str  # what it is a variant of: items of the same cell say the same thing in different ways
     text: str
     system: str = ""
-    context: str = ""
-    references: tuple[str, ...] = ()
-    language: str = ""
-    row: Mapping[str, Any] = field(default_factory=dict, repr=False)
+    context: str = ""  # what is shown before it
+    references: tuple[str, ...] = ()  # texts written by people; never shown
+    language: str = ""  # of the text, where it is not that of the experiment
+    row: Mapping[str, Any] = field(default_factory=dict, repr=False)  # every column of the row it came from
 
 
 def read_items(path: str) -> tuple[Item, ...]:
@@ -61,10 +41,7 @@ def read_items(path: str) -> tuple[Item, ...]:
     ``references`` and ``lang``. Without a cell, rows that share an id are variants of each other; without either each
     row is a cell of its own.
 
-    Raises
-    ------
-    InputError
-        A row cannot be used; the message begins with where it is.
+    Raises InputError if a row cannot be used; the message begins with where it is.
     """
     samples = [sample for chunk in Reader([path], Fields(), on_bad=_refuse) for sample in chunk.samples]
     if not samples:

@@ -50,14 +50,7 @@ def trial_ratings(ratings: Sequence[Rating], ways: Mapping[str, Sequence[KeptPag
 def judged(experiment: Experiment, ratings: Sequence[Rating], *, without: Collection[str] = ()) -> dict[str, Judged]:
     """The matrices of all questions, from answers about items.
 
-    Parameters
-    ----------
-    experiment
-        What was asked.
-    ratings
-        What was said.
-    without
-        People who are left out.
+    ``without``: people who are left out.
     """
     kept = [rating for rating in ratings if rating.participant not in without]
     people = tuple(dict.fromkeys(rating.participant for rating in kept))

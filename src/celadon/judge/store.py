@@ -69,19 +69,9 @@ class Rating(NamedTuple):
 class Store:
     """The answers of one experiment.
 
-    Parameters
-    ----------
-    experiment
-        The experiment.
-    url
-        Of a PostgreSQL database; by default the answers are in an SQLite file in the experiment's folder.
-    clock
-        Tells the time, in seconds since 1970.
-
-    Raises
-    ------
-    InputError
-        The database belongs to another experiment, or this one was changed after people had begun.
+    ``url``: of a PostgreSQL database; by default the answers are in an SQLite file in the experiment's folder.
+    ``clock``: tells the time, in seconds since 1970.
+    Raises InputError if the database belongs to another experiment, or this one was changed after people had begun.
     """
 
     def __init__(self, experiment: Experiment, url: str | None = None, clock: Callable[[], float] = time.time) -> None:
@@ -234,10 +224,7 @@ class Store:
     def answer(self, participant: str, position: int, answers: Mapping[tuple[str, str], Answer]) -> bool:
         """Keep the answers of a page, for good before this returns.
 
-        Returns
-        -------
-        bool
-            False where the page is not the person's to answer: they have not come to it yet, or have finished.
+        Returns False where the page is not the person's to answer: they have not come to it yet, or have finished.
         """
         now = self._clock()
         with self._database.writing() as connection:

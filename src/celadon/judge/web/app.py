@@ -24,20 +24,12 @@ _STATIC_TYPES = {"css": "text/css; charset=utf-8", "js": "text/javascript; chars
 class Guard:
     """Wraps the whole application, so that no response, not even of a crash, goes without its headers.
 
-    Parameters
-    ----------
-    app
-        The application.
-    error_page
-        Makes the page for a status that is answered here: 413, 429, 500.
-    requests_per_minute
-        Of one person, or of one address that is not known to be a person's.
-    most_bytes
-        Of a request's body.
-    cookies
-        The names of the cookie that holds a person's link.
-    is_link
-        Whether the value of that cookie is known to be somebody's link: only then does it count apart from its address.
+    ``error_page``: makes the page for a status that is answered here: 413, 429, 500.
+    ``requests_per_minute``: of one person, or of one address that is not known to be a person's.
+    ``most_bytes``: of a request's body.
+    ``cookies``: the names of the cookie that holds a person's link.
+    ``is_link``: whether the value of that cookie is known to be somebody's link: only then does it count apart from its
+        address.
     """
 
     def __init__(
@@ -153,15 +145,7 @@ def make_routes(site: Site) -> FastAPI:
 
 
 def make_app(experiment: Experiment, store: Store) -> Guard:
-    """The application as it is served.
-
-    Parameters
-    ----------
-    experiment
-        What is asked.
-    store
-        Where answers go.
-    """
+    """The application as it is served."""
     site = Site(experiment, store)
     limits = experiment.config.limits
     return Guard(

@@ -53,15 +53,7 @@ Form = Annotated[dict[str, str], Depends(_read_form)]
 
 
 class Site:
-    """One experiment as it is on the web.
-
-    Parameters
-    ----------
-    experiment
-        What is asked.
-    store
-        Where answers go.
-    """
+    """One experiment as it is on the web."""
 
     def __init__(self, experiment: Experiment, store: Store) -> None:
         self.experiment = experiment
