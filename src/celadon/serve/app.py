@@ -27,12 +27,7 @@ _SCORING = ("/v1/score", "/v1/explain")
 def document(made: dict[str, Any], service: Service) -> dict[str, Any]:
     """Complete the document that the framework makes of the routes.
 
-    Parameters
-    ----------
-    made
-        That document; it is changed.
-    service
-        What it describes.
+    ``made``: that document; it is changed.
     """
     schemas, paths = made["components"]["schemas"], made["paths"]
     bodies = [paths[path]["post"]["requestBody"]["content"]["application/json"] for path in _SCORING]
@@ -74,13 +69,7 @@ _ABOUT = "How well texts read. Scores are those of `celadon score`, whoever else
 
 
 def make_app(service: Service) -> Guard:
-    """The application as it is served.
-
-    Parameters
-    ----------
-    service
-        What scores.
-    """
+    """The application as it is served."""
     app = FastAPI(
         title="celadon",
         description=_ABOUT,

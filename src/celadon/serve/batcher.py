@@ -94,18 +94,12 @@ class _Place(NamedTuple, Generic[Kind, Work, Result]):
 class Batcher(Generic[Kind, Work, Result]):
     """Gathers items of the same kind, whoever sent them, and works on them in one thread.
 
-    Parameters
-    ----------
-    work
-        Does the items of one kind; runs in the thread, one call at a time. Gives one result, or what went wrong, each.
-    max_batch
-        The most items of one call.
-    wait
-        Seconds that an item may wait for others.
-    room
-        The most items that wait.
-    on_batch
-        Told the size of each batch.
+    ``work``: does the items of one kind; runs in the thread, one call at a time. Gives one result, or what went wrong,
+        each.
+    ``max_batch``: the most items of one call.
+    ``wait``: seconds that an item may wait for others.
+    ``room``: the most items that wait.
+    ``on_batch``: told the size of each batch.
     """
 
     def __init__(

@@ -28,18 +28,10 @@ _OPEN = frozenset({"/healthz", "/metrics", "/openapi.json"})
 class Guard:
     """Wraps the whole application, so that no response, not even of a crash, goes without its headers.
 
-    Parameters
-    ----------
-    app
-        The application.
-    service
-        What it serves.
-    paths
-        The paths that there are; counts are kept by these.
-    refused
-        Makes the response to a request that is refused here, from its path.
-    direct
-        Routes, by their path, whose POST goes past the framework, whose layers are a good part of what a request costs.
+    ``paths``: the paths that there are; counts are kept by these.
+    ``refused``: makes the response to a request that is refused here, from its path.
+    ``direct``: routes, by their path, whose POST goes past the framework, whose layers are a good part of what a
+        request costs.
     """
 
     def __init__(

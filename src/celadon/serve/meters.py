@@ -13,10 +13,7 @@ _TEXTS = (1, 2, 4, 8, 16, 32, 64, 128, 256, 512)
 class Meters:
     """Counts of one service.
 
-    Parameters
-    ----------
-    waiting
-        Tells how many texts wait.
+    ``waiting``: tells how many texts wait.
     """
 
     def __init__(self, waiting: Callable[[], int]) -> None:

@@ -53,12 +53,7 @@ class Row(NamedTuple):
 class PageRoutes:
     """The page and what it is made of.
 
-    Parameters
-    ----------
-    service
-        Who scores.
-    api
-        The routes for programs.
+    ``api``: the routes for programs.
     """
 
     def __init__(self, service: Service, api: ApiRoutes) -> None:

@@ -10,18 +10,9 @@ from celadon.core import InputError, UsageError
 class RefusedError(Exception):
     """A request is refused.
 
-    Attributes
-    ----------
-    status
-        Of HTTP.
-    code
-        A word for programs.
-    message
-        A sentence for people.
-    where
-        Which part of the request: ``samples[3].text``; empty where it is the whole.
-    headers
-        Of the response.
+    ``code``: a word for programs.
+    ``message``: a sentence for people.
+    ``where``: which part of the request: ``samples[3].text``; empty where it is the whole.
     """
 
     def __init__(

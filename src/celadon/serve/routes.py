@@ -23,13 +23,7 @@ _PROMETHEUS = "text/plain; version=0.0.4; charset=utf-8"
 
 
 class ApiRoutes:
-    """What programs ask for.
-
-    Parameters
-    ----------
-    service
-        Who answers.
-    """
+    """What programs ask for."""
 
     def __init__(self, service: Service) -> None:
         self._service = service

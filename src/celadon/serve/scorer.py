@@ -81,10 +81,7 @@ Answer: TypeAlias = TextScores | Explained | ShownText
 class RequestScorer:
     """The metrics that are served.
 
-    Parameters
-    ----------
-    settings
-        Which metrics, and whether scores are kept.
+    ``settings``: which metrics, and whether scores are kept.
     """
 
     def __init__(self, settings: ServeSettings) -> None:

@@ -25,17 +25,9 @@ _KILLED = 128 + signal.SIGTERM
 def serve(settings: ServeSettings, on_listening: Callable[[str], None]) -> int:
     """Serve until told to stop; then finish what was taken and return.
 
-    Parameters
-    ----------
-    settings
-        What to serve, and where.
-    on_listening
-        Told the address, once requests can come.
-
-    Returns
-    -------
-    int
-        How many requests were scored.
+    ``settings``: what to serve, and where.
+    ``on_listening``: told the address, once requests can come.
+    Returns how many requests were scored.
     """
     # before anything is loaded: a mistake in the request is told at once
     service = Service(settings)

@@ -29,19 +29,9 @@ class State(StrEnum):
 class Service:
     """Scores requests.
 
-    Parameters
-    ----------
-    settings
-        What it was told.
-
-    Attributes
-    ----------
-    active
-        How many requests are being answered.
-    scored
-        How many had all their scores.
-    failure, on_failure
-        Why it cannot go on, and who is called then: models may fail to load.
+    ``active``: how many requests are being answered.
+    ``scored``: how many had all their scores.
+    ``failure``, ``on_failure``: why it cannot go on, and who is called then: models may fail to load.
     """
 
     def __init__(self, settings: ServeSettings) -> None:

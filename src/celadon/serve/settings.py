@@ -10,45 +10,22 @@ from celadon.scoring.cache.score_cache import CacheSettings
 
 @dataclass(frozen=True)
 class ServeSettings:
-    """How the service listens, what it scores and how much it takes.
+    """How the service listens, what it scores and how much it takes."""
 
-    Attributes
-    ----------
-    metrics
-        In their notation; nothing else is scored.
-    host, port
-        Where it listens.
-    batch_wait
-        Seconds that a text may wait for others to be scored with.
-    max_batch
-        The most texts that are scored together.
-    queue
-        The most texts that wait; more are refused.
-    timeout
-        Seconds after which a request is given up.
-    max_text_chars, max_texts, max_body_bytes
-        Of a request.
-    api_keys
-        A file with one key per line; None lets everybody in.
-    cache
-        Where scores are kept and reused across runs; None keeps none.
-    standardize_on
-        A file that gives metrics relative to a set their constants.
-    """
-
-    metrics: tuple[str, ...] = ("celadon",)
+    metrics: tuple[str, ...] = ("celadon",)  # in their notation; nothing else is scored
     host: str = "127.0.0.1"
     port: int = 8000
-    batch_wait: float = 0.004
-    max_batch: int = 128
-    queue: int = 1024
-    timeout: float = 30.0
+    batch_wait: float = 0.004  # seconds that a text may wait for others to be scored with
+    max_batch: int = 128  # the most texts that are scored together
+    queue: int = 1024  # the most texts that wait; more are refused
+    timeout: float = 30.0  # seconds after which a request is given up
+    # max_text_chars, max_texts, max_body_bytes: of a request
     max_text_chars: int = 100_000
     max_texts: int = 1000
     max_body_bytes: int = 16 << 20
-    api_keys: str | None = None
-    cache: CacheSettings | None = None
-    standardize_on: str | None = None
+    api_keys: str | None = None  # a file with one key per line; None lets everybody in
+    cache: CacheSettings | None = None  # where scores are kept and reused across runs; None keeps none
+    standardize_on: str | None = None  # a file that gives metrics relative to a set their constants
 
     def __post_init__(self) -> None:
         if not self.metrics:

@@ -33,20 +33,10 @@ def shown(
 ) -> Shown:
     """Show a text.
 
-    Parameters
-    ----------
-    sample
-        The text.
-    before
-        Another text, to show how this one differs from it.
-    metrics
-        What it was scored with.
-    columns
-        The scores of its batch.
-    row
-        Where it stands there.
-    limit
-        How many characters are shown and explained.
+    ``before``: another text, to show how this one differs from it.
+    ``columns``: the scores of its batch.
+    ``row``: where it stands there.
+    ``limit``: how many characters are shown and explained.
     """
     results = [columns[metric.spec] for metric in metrics]
     aspects = aspects_of(metrics)
