@@ -46,19 +46,10 @@ def part_name(index: int) -> str:
 class RunFolder:
     """The files of a run by their names; what is written appears whole or not at all.
 
-    Parameters
-    ----------
-    output
-        A path or an address.
-
-    Attributes
-    ----------
-    name
-        The folder as messages show it, without secrets.
-    digest
-        A hash of where it is.
-    staging
-        The folder of this machine where files are made: the run's own, or one in the user's celadon folder.
+    ``output``: a path or an address.
+    ``name``: the folder as messages show it, without secrets.
+    ``digest``: a hash of where it is.
+    ``staging``: the folder of this machine where files are made: the run's own, or one in the user's celadon folder.
     """
 
     def __init__(self, output: str) -> None:
@@ -199,13 +190,7 @@ def _says_not_there(error: InputError) -> bool:
 
 @contextmanager
 def locked_run(folder: RunFolder) -> Iterator[None]:
-    """Hold the lock of a run.
-
-    Raises
-    ------
-    UsageError
-        Another process holds it.
-    """
+    """Hold the lock of a run. Raises UsageError if another process holds it."""
     with output_errors(folder.name):
         descriptor = os.open(folder.lock, os.O_CREAT | os.O_RDWR | os.O_CLOEXEC, 0o666)
     try:

@@ -36,47 +36,26 @@ REPORT_TITLE = "How well do these texts read?"
 
 @dataclass(frozen=True)
 class Job:
-    """What is to be done.
+    """What is to be done."""
 
-    Attributes
-    ----------
-    inputs
-        Files, globs, or ``-`` for the standard input.
-    fields
-        Which column is what.
-    metrics
-        As they are asked for, or made already; empty for the defaults.
-    standardize_on
-        A file that gives metrics relative to a set their constants, instead of the rows that are scored.
-    trees
-        A CoNLL-U file with the dependency trees of the references, found by the rows' ids.
-    output, report
-        Where scores and the HTML report go, if anywhere.
-    skip_bad
-        Whether bad rows are set aside in ``rejects`` instead of failing the run.
-    rejects
-        Where they go; beside the output if None.
-    cache
-        Where scores are kept and taken from, if anywhere.
-    watch
-        Told the rows of every batch and their scores, in the order of the input.
-    """
-
-    inputs: Sequence[str]
+    inputs: Sequence[str]  # files, globs, or ``-`` for the standard input
     fields: Fields = field(default_factory=Fields)
-    metrics: Sequence[str | Metric] = ()
+    metrics: Sequence[str | Metric] = ()  # as they are asked for, or made already; empty for the defaults
+    # a file that gives metrics relative to a set their constants, instead of the rows that are scored
     standardize_on: str | None = None
-    trees: str | None = None
+    trees: str | None = None  # a CoNLL-U file with the dependency trees of the references, found by the rows' ids
+    # output, report: where scores and the HTML report go, if anywhere
     output: str | None = None
     report: str | None = None
-    skip_bad: bool = False
-    rejects: str | None = None
+    skip_bad: bool = False  # whether bad rows are set aside in ``rejects`` instead of failing the run
+    rejects: str | None = None  # where they go; beside the output if None
     format: str | None = None
     seed: int = DEFAULT_SEED
     resamples: int = DEFAULT_RESAMPLES
     batch_rows: int = BATCH_ROWS
     max_text_chars: int = 1_000_000
-    cache: CacheSettings | None = None
+    cache: CacheSettings | None = None  # where scores are kept and taken from, if anywhere
+    # told the rows of every batch and their scores, in the order of the input
     watch: Callable[[Chunk, Mapping[str, MetricScores]], None] | None = None
 
     @property
@@ -127,15 +106,7 @@ class JobResult:
 
 
 def run(job: Job, progress: Progress = no_progress) -> JobResult:
-    """Score the input and write what was asked for; nothing is written unless all of it can be.
-
-    Parameters
-    ----------
-    job
-        What is to be done.
-    progress
-        Called after each batch.
-    """
+    """Score the input and write what was asked for; nothing is written unless all of it can be."""
     _check_paths(job)
     with ExitStack() as stack:
         scorer = stack.enter_context(job.scorer(progress))

@@ -46,26 +46,15 @@ class ChangedRunError(InputError):
 
 @dataclass(frozen=True)
 class RunConfig:
-    """How the rows of a run are scored and written; plain values, the same for every worker.
+    """How the rows of a run are scored and written; plain values, the same for every worker."""
 
-    Attributes
-    ----------
-    scorer
-        What :meth:`celadon.scoring.Scorer.from_dict` takes.
-    output
-        The run's folder: an absolute path or an address.
-    skip_bad, seed, resamples
-        As of :class:`celadon.runs.local.Job`.
-    threads
-        How many threads the models of one worker may use.
-    """
-
-    scorer: Mapping[str, Any]
-    output: str
+    scorer: Mapping[str, Any]  # what :meth:`celadon.scoring.Scorer.from_dict` takes
+    output: str  # the run's folder: an absolute path or an address
+    # skip_bad, seed, resamples: as of :class:`celadon.runs.local.Job`
     skip_bad: bool
     seed: int
     resamples: int
-    threads: int = 1
+    threads: int = 1  # how many threads the models of one worker may use
 
     @property
     def fields(self) -> Fields:
@@ -92,31 +81,16 @@ class RunConfig:
 
 @dataclass(frozen=True)
 class Manifest:
-    """What a run is made of.
-
-    Attributes
-    ----------
-    config
-        How rows are scored and written.
-    files
-        The inputs with their sizes, hashes and rows.
-    pieces
-        What each shard holds.
-    shard_rows, format
-        How the input was cut and read.
-    created
-        When the run was first started, in UTC.
-    versions
-        What it was started with.
-    """
+    """What a run is made of."""
 
     config: RunConfig
-    files: tuple[PlannedFile, ...]
-    pieces: tuple[Piece, ...]
+    files: tuple[PlannedFile, ...]  # the inputs with their sizes, hashes and rows
+    pieces: tuple[Piece, ...]  # what each shard holds
+    # shard_rows, format: how the input was cut and read
     shard_rows: int
     format: str | None
-    created: str = ""
-    versions: Mapping[str, str] | None = None
+    created: str = ""  # when the run was first started, in UTC
+    versions: Mapping[str, str] | None = None  # what it was started with
 
     @property
     def rows(self) -> int:
@@ -142,10 +116,7 @@ class Manifest:
     def read(cls, folder: RunFolder) -> Self | None:
         """Return the manifest of a folder; None where it has none.
 
-        Raises
-        ------
-        InputError
-            There is a file of that name, but it is no manifest of ours.
+        Raises InputError if there is a file of that name, but it is no manifest of ours.
         """
         data = folder.read(MANIFEST)
         if data is None:

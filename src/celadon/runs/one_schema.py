@@ -39,24 +39,11 @@ def under_one_schema(
     Killed at any moment it can be done again: the note of a shard tells of the file before and after, and one of the
     two is there.
 
-    Parameters
-    ----------
-    folder, records
-        The run and all its shards, in their order.
-    score_columns
-        The columns that are not of the input; ``reason`` is one as well.
-    progress
-        Told how many rows are done, and of how many.
-
-    Returns
-    -------
-    list
-        What is known of the shards now.
-
-    Raises
-    ------
-    InputError
-        A file is not what its note tells.
+    ``folder``, ``records``: the run and all its shards, in their order.
+    ``score_columns``: the columns that are not of the input; ``reason`` is one as well.
+    ``progress``: told how many rows are done, and of how many.
+    Returns what is known of the shards now.
+    Raises InputError if a file is not what its note tells.
     """
     last = (*score_columns, REASON)
     known: dict[_Key, _Types] = {}

@@ -35,21 +35,8 @@ def score_in_processes(config: RunConfig, pieces: Sequence[Piece], workers: int,
     A worker that is killed costs the work on its piece, which another one does again. All workers are gone when this
     returns or raises, and they die with this process.
 
-    Parameters
-    ----------
-    config
-        How rows are scored and written.
-    pieces
-        What is to be scored.
-    workers
-        How many processes.
-    on_done
-        Told of each piece that is done, in the order in which they are.
-
-    Raises
-    ------
-    CeladonError
-        A piece has killed its worker again and again.
+    ``on_done``: told of each piece that is done, in the order in which they are.
+    Raises CeladonError if a piece has killed its worker again and again.
     """
     waiting = deque(pieces)
     tries: Counter[int] = Counter()

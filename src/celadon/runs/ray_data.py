@@ -37,21 +37,12 @@ _BYTES_A_ROW = 1000
 
 @dataclass(frozen=True)
 class PieceRows:
-    """A piece that was read.
-
-    Attributes
-    ----------
-    piece
-        Which one.
-    rows
-        Good rows in chunks and malformed ones, in the order in which the reader told of them; an error ends them.
-    seconds
-        How long it took to read them.
-    """
+    """A piece that was read."""
 
     piece: Piece
+    # good rows in chunks and malformed ones, in the order in which the reader told of them; an error ends them
     rows: tuple[Chunk | BadRow | Exception, ...]
-    seconds: float
+    seconds: float  # how long it took to read them
 
     def chunks(self, on_bad: Callable[[BadRow], None]) -> Iterator[Chunk]:
         """Go through the rows as if they were being read."""
@@ -73,15 +64,7 @@ class PieceRows:
 
 
 class PiecesDatasource(Datasource):
-    """The pieces of a run, each read by a task of its own into a block of its own.
-
-    Parameters
-    ----------
-    config
-        How they are read.
-    pieces
-        What is read.
-    """
+    """The pieces of a run, each read by a task of its own into a block of its own."""
 
     def __init__(self, config: RunConfig, pieces: Sequence[Piece]) -> None:
         super().__init__()  # type: ignore[no-untyped-call]
@@ -122,12 +105,7 @@ def read_whole(piece: Piece, config: RunConfig) -> PieceRows:
 class PieceScorer:
     """What an actor of Ray Data holds: a scorer of pieces, with its models.
 
-    Parameters
-    ----------
-    config
-        How rows are scored and written.
-    reports
-        A Ray queue; it gets the name of the actor, as JSON, each time that the actor begins.
+    ``reports``: a Ray queue; it gets the name of the actor, as JSON, each time that the actor begins.
     """
 
     def __init__(self, config: RunConfig, reports: Any = None) -> None:
@@ -162,12 +140,7 @@ class PieceScorer:
 class ShardsDatasink(Datasink[None]):
     """The folder of a run, which takes whole shards.
 
-    Parameters
-    ----------
-    output
-        The folder.
-    reports
-        A Ray queue; it gets the record of each piece, as JSON, when the shard is in its place.
+    ``reports``: a Ray queue; it gets the record of each piece, as JSON, when the shard is in its place.
     """
 
     def __init__(self, output: str, reports: Any) -> None:

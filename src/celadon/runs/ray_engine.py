@@ -57,30 +57,15 @@ def score_on_ray(
     Where an actor or its node dies, Ray starts it elsewhere and gives it its pieces again. All actors are gone when
     this returns or raises, and they die with this process.
 
-    Parameters
-    ----------
-    config
-        How rows are scored and written.
-    pieces
-        What is to be scored. All nodes must reach their files, and the folder of the run.
-    workers
-        How many actors; None for as many as the cluster has cores and GPUs for.
-    address
-        Of the cluster; None for the one that ``RAY_ADDRESS`` names, or else Ray is started on this machine, and
-        stopped again.
-    on_done
-        Told of each piece that is done, in the order in which they are.
-    needs
-        What an actor gets of the cluster.
-
-    Raises
-    ------
-    MissingExtraError
-        Ray is not installed.
-    UsageError
-        There is no such cluster, or it has not what an actor needs.
-    CeladonError
-        A worker has died again and again.
+    ``pieces``: what is to be scored. All nodes must reach their files, and the folder of the run.
+    ``workers``: how many actors; None for as many as the cluster has cores and GPUs for.
+    ``address``: of the cluster; None for the one that ``RAY_ADDRESS`` names, or else Ray is started on this machine,
+        and stopped again.
+    ``on_done``: told of each piece that is done, in the order in which they are.
+    ``needs``: what an actor gets of the cluster.
+    Raises MissingExtraError if Ray is not installed.
+    Raises UsageError if there is no such cluster, or it has not what an actor needs.
+    Raises CeladonError if a worker has died again and again.
     """
     ray = imported_ray()
     with _cluster(ray, address, workers and workers * int(needs.cpus)):
@@ -133,12 +118,8 @@ def _carry_out(
 class _Listener:
     """Hears of workers that begin and of finished shards while Ray Data is at work, which tells nothing before its end.
 
-    Attributes
-    ----------
-    reports
-        The queue that workers and writers put their word in.
-    failure
-        Why the run cannot go on.
+    ``reports``: the queue that workers and writers put their word in.
+    ``failure``: why the run cannot go on.
     """
 
     def __init__(self, ray: Any, on_done: OnDone) -> None:

@@ -34,14 +34,7 @@ def write_report(
 ) -> None:
     """Write the HTML report of a run whose shards are all there.
 
-    Parameters
-    ----------
-    path
-        The report.
-    folder, config, plan, records, summary
-        The run.
-    progress
-        Told how many rows are done, and of how many.
+    ``progress``: told how many rows are done, and of how many.
     """
     scorer = Scorer.from_dict(config.scorer)
     collector = ReportCollector(scorer.metrics, seed=config.seed)

@@ -30,12 +30,8 @@ ONE_CORE = Resources()
 def resources_of_worker(told: Sequence[str], specs: Sequence[str]) -> Resources:
     """What a worker needs that scores all metrics of a run, one after the other: the most of each.
 
-    Parameters
-    ----------
-    told
-        For metrics of the run what they need: ``pll=cpu:2,gpu:0.5``. Others need one core.
-    specs
-        The metrics of the run, in their notation.
+    ``told``: for metrics of the run what they need: ``pll=cpu:2,gpu:0.5``. Others need one core.
+    ``specs``: the metrics of the run, in their notation.
     """
     needs = dict.fromkeys(specs, ONE_CORE)
     for one in told:

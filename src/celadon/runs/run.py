@@ -40,28 +40,16 @@ Counted = Callable[[int, int], None]
 
 @dataclass(frozen=True)
 class RunSettings:
-    """How a run is carried out; nothing of it but ``shard_rows`` shows in what comes of it.
+    """How a run is carried out; nothing of it but ``shard_rows`` shows in what comes of it."""
 
-    Attributes
-    ----------
-    engine
-        ``local``: processes of this machine; ``ray``: a Ray cluster.
-    workers
-        How many; None for one a core, on this machine at most 8.
-    address, resources
-        Of the Ray cluster; what metrics need of it (:func:`celadon.runs.resources.resources_of_worker`).
-    shard_rows
-        Rows of the input in a shard; None for what the folder's run has, or 8,192.
-    restart
-        Whether the shards of an earlier run in the same folder are thrown away.
-    """
-
-    engine: str = "local"
-    workers: int | None = None
+    engine: str = "local"  # ``local``: processes of this machine; ``ray``: a Ray cluster
+    workers: int | None = None  # how many; None for one a core, on this machine at most 8
+    # address, resources: of the Ray cluster; what metrics need of it
+    # (:func:`celadon.runs.resources.resources_of_worker`)
     address: str | None = None
     resources: tuple[str, ...] = ()
-    shard_rows: int | None = None
-    restart: bool = False
+    shard_rows: int | None = None  # rows of the input in a shard; None for what the folder's run has, or 8,192
+    restart: bool = False  # whether the shards of an earlier run in the same folder are thrown away
 
 
 @dataclass(frozen=True)
@@ -75,25 +63,14 @@ class RunListeners:
 
 @dataclass(frozen=True, kw_only=True)
 class RunResult(JobResult):
-    """What a run has come to, and what this start of it did.
-
-    Attributes
-    ----------
-    folder
-        The run.
-    shards, shards_before
-        All shards, and those that were there already.
-    seconds
-        How long this start scored.
-    rows_now
-        Rows scored by it.
-    """
+    """What a run has come to, and what this start of it did."""
 
     folder: str
+    # shards, shards_before: all shards, and those that were there already
     shards: int
     shards_before: int
-    seconds: float
-    rows_now: int
+    seconds: float  # how long this start scored
+    rows_now: int  # rows scored by it
     peak_memory_bytes: int
 
     def as_json(self, how: Mapping[str, Any]) -> dict[str, Any]:
@@ -128,25 +105,11 @@ def is_run(output: str) -> bool:
 def start_run(job: Job, settings: RunSettings, listeners: RunListeners | None = None) -> RunResult:
     """Score the input into a run's folder, or go on with it.
 
-    Parameters
-    ----------
-    job
-        What is to be done; its output is the folder.
-    settings
-        How.
-    listeners
-        Who is told how far it has come.
-
-    Raises
-    ------
-    ChangedRunError
-        The folder holds a run of another input, other metrics or other options.
-    BadRowsError
-        A row is malformed and ``skip_bad`` is not set; what is whole stays.
-    UsageError
-        Another process is at the same run, or the job cannot be a run.
-    MissingExtraError
-        pyarrow, which writes the shards, is not installed.
+    ``listeners``: who is told how far it has come.
+    Raises ChangedRunError if the folder holds a run of another input, other metrics or other options.
+    Raises BadRowsError if a row is malformed and ``skip_bad`` is not set; what is whole stays.
+    Raises UsageError if another process is at the same run, or the job cannot be a run.
+    Raises MissingExtraError if pyarrow, which writes the shards, is not installed.
     """
     listeners = listeners or RunListeners()
     folder = _checked(job, settings)

@@ -34,53 +34,31 @@ JSON_TYPE = "json"
 
 @dataclass(frozen=True)
 class ShardRecord:
-    """What came of a piece; plain values.
-
-    Attributes
-    ----------
-    index
-        The number of the piece.
-    rows_scored, rows_rejected
-        Together the rows of the piece.
-    seconds
-        How long it took.
-    peak_memory_bytes
-        The most memory that its worker has held up to then.
-    cache_hits, cache_misses
-        Scores that were in the cache and that were not; each of one text under one metric.
-    sha256
-        Of the Parquet file; empty where no row could be scored, and there is no file.
-    files
-        The size and the hash of every file of the shard.
-    columns
-        The type of every column of the Parquet file; ``json`` for one of mixed types, which are JSON strings.
-    recast_from
-        The columns and the Parquet file, as it was first written, of a shard whose columns got the types that those of
-        the whole run have.
-    renamed
-        Input columns that had the name of a score column, with the names they got.
-    finished
-        When, in UTC.
-    bad
-        The first malformed rows as ``file:line: what is wrong``, where these keep the shard from being made.
-    error, exit_code
-        Why else it was not made, and what the command is to return.
-    """
+    """What came of a piece; plain values."""
 
     index: int
+    # rows_scored, rows_rejected: together the rows of the piece
     rows_scored: int = 0
     rows_rejected: int = 0
     seconds: float = 0.0
-    peak_memory_bytes: int = 0
+    peak_memory_bytes: int = 0  # the most memory that its worker has held up to then
+    # cache_hits, cache_misses: scores that were in the cache and that were not; each of one text under one metric
     cache_hits: int = 0
     cache_misses: int = 0
-    sha256: str = ""
+    sha256: str = ""  # of the Parquet file; empty where no row could be scored, and there is no file
+    # the size and the hash of every file of the shard
     files: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    # the type of every column of the Parquet file; ``json`` for one of mixed types, which are JSON strings
     columns: Mapping[str, str] = field(default_factory=dict)
+    # the columns and the Parquet file, as it was first written, of a shard whose columns got the types that those of
+    # the whole run have
     recast_from: Mapping[str, Any] = field(default_factory=dict)
+    # input columns that had the name of a score column, with the names they got
     renamed: Mapping[str, str] = field(default_factory=dict)
-    finished: str = ""
+    finished: str = ""  # when, in UTC
+    # the first malformed rows as ``file:line: what is wrong``, where these keep the shard from being made
     bad: tuple[str, ...] = ()
+    # error, exit_code: why else it was not made, and what the command is to return
     error: str = ""
     exit_code: int = 0
 
@@ -122,14 +100,7 @@ RowsOf = Callable[[Callable[[BadRow], None]], Iterable[Chunk]]
 def recorded(index: int, where: str, make: Callable[[], ShardRecord]) -> ShardRecord:
     """Make a shard, or a part of it; whatever goes wrong is put into the record.
 
-    Parameters
-    ----------
-    index
-        The number of the piece.
-    where
-        The piece as messages name it.
-    make
-        Does the work.
+    ``where``: the piece as messages name it.
     """
     try:
         return make()
@@ -142,13 +113,7 @@ def recorded(index: int, where: str, make: Callable[[], ShardRecord]) -> ShardRe
 
 
 class ShardScorer:
-    """Scores pieces one after another; metrics and their models are loaded with the first and stay.
-
-    Parameters
-    ----------
-    config
-        How rows are scored and written.
-    """
+    """Scores pieces one after another; metrics and their models are loaded with the first and stay."""
 
     def __init__(self, config: RunConfig) -> None:
         self.config = config
@@ -166,14 +131,7 @@ class ShardScorer:
     def made(self, piece: Piece, rows: RowsOf, staging: Path, seconds: float = 0.0) -> ShardRecord:
         """Write the files of a piece's shard into a folder, under the names that they have in that of the run.
 
-        Parameters
-        ----------
-        piece, rows
-            The piece and its rows.
-        staging
-            The folder.
-        seconds
-            What it took to read the rows, where they are read already.
+        ``seconds``: what it took to read the rows, where they are read already.
         """
         started = time.perf_counter() - seconds
         if self._scorer is None:

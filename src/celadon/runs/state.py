@@ -21,26 +21,13 @@ RUNNING, FINISHED, STOPPED = "running", "finished", "stopped"
 
 @dataclass(frozen=True)
 class RunState:
-    """How far a run has come.
-
-    Attributes
-    ----------
-    folder
-        Where it is.
-    manifest
-        What it is made of.
-    state
-        ``running``, ``finished`` or ``stopped``.
-    shards
-        What is known of each whole shard.
-    summary, last_start
-        Of a finished run.
-    """
+    """How far a run has come."""
 
     folder: RunFolder
     manifest: Manifest
-    state: str
-    shards: tuple[ShardRecord, ...]
+    state: str  # ``running``, ``finished`` or ``stopped``
+    shards: tuple[ShardRecord, ...]  # what is known of each whole shard
+    # summary, last_start: of a finished run
     summary: Summary | None = None
     last_start: dict[str, float | int | str] | None = None
 
@@ -93,13 +80,7 @@ def merged_summary(folder: RunFolder, metrics: Sequence[Metric], config: RunConf
 
 
 def state_of(place: str) -> RunState:
-    """Look at a run.
-
-    Raises
-    ------
-    InputError
-        There is no run at this place.
-    """
+    """Look at a run. Raises InputError if there is no run at this place."""
     folder = RunFolder(place)
     manifest = Manifest.read(folder)
     if manifest is None:
