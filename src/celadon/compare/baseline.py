@@ -21,18 +21,10 @@ from celadon.scoring.scorer import Progress, Scorer, ignore, number_in
 
 @dataclass(frozen=True)
 class Baseline:
-    """Scores of before, and how much worse the mean may be now.
+    """Scores of before, and how much worse the mean may be now."""
 
-    Attributes
-    ----------
-    path
-        A file of texts, or of scores that ``celadon score --output`` wrote.
-    tolerance
-        How much worse, in the metric's own units.
-    """
-
-    path: str
-    tolerance: float
+    path: str  # a file of texts, or of scores that ``celadon score --output`` wrote
+    tolerance: float  # how much worse, in the metric's own units
 
     @classmethod
     def read(cls, given: str) -> Baseline:
@@ -59,34 +51,17 @@ class Fallen(NamedTuple):
 
 
 class Regression(NamedTuple):
-    """How one column compares with the baseline.
-
-    Attributes
-    ----------
-    column
-        The metric or part.
-    old, new
-        The means over the pairs that have both values; NaN where there are none.
-    worse_by
-        How much worse the mean is; negative where it is better.
-    tolerance
-        How much it may be.
-    pairs
-        How many pairs have both values.
-    lost
-        How many texts had a value and have none now.
-    fallen
-        The texts that fell most, worst first.
-    """
+    """How one column compares with the baseline."""
 
     column: str
+    # old, new: the means over the pairs that have both values; NaN where there are none
     old: float
     new: float
-    worse_by: float
-    tolerance: float
-    pairs: int
-    lost: int
-    fallen: tuple[Fallen, ...]
+    worse_by: float  # how much worse the mean is; negative where it is better
+    tolerance: float  # how much it may be
+    pairs: int  # how many pairs have both values
+    lost: int  # how many texts had a value and have none now
+    fallen: tuple[Fallen, ...]  # the texts that fell most, worst first
 
     @property
     def passed(self) -> bool:
@@ -193,16 +168,10 @@ def regressions(
 ) -> tuple[Pairing, tuple[Regression, ...]]:
     """Compare side ``b`` with the baseline, column by column.
 
-    Parameters
-    ----------
-    store
-        With the rows of both sides.
-    columns, lower_is_better
-        What is compared, and which way is worse.
-    tolerance
-        How much worse a mean may be.
-    shown
-        How many of the texts that fell most are named.
+    ``store``: with the rows of both sides.
+    ``columns``, ``lower_is_better``: what is compared, and which way is worse.
+    ``tolerance``: how much worse a mean may be.
+    ``shown``: how many of the texts that fell most are named.
     """
     pairing = store.pair()
     size = len(columns)

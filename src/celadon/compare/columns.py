@@ -22,21 +22,11 @@ _TABLE_ROWS = 2048
 
 
 class Column(NamedTuple):
-    """A metric, or a part of one, under the name of its column.
+    """A metric, or a part of one, under the name of its column."""
 
-    Attributes
-    ----------
-    name
-        ``metric`` or ``metric.part``, as ``celadon score --output`` calls it.
-    metric
-        The metric.
-    part
-        The part; None for the metric itself.
-    """
-
-    name: str
+    name: str  # ``metric`` or ``metric.part``, as ``celadon score --output`` calls it
     metric: Metric
-    part: str | None
+    part: str | None  # the part; None for the metric itself
 
     def values(self, scores: Mapping[str, MetricScores]) -> FloatArray:
         """One number per text; NaN where there is none."""
@@ -50,21 +40,11 @@ class Column(NamedTuple):
 
 
 class Limit(NamedTuple):
-    """A bound of a column; a text without a value does not keep it.
-
-    Attributes
-    ----------
-    column
-        What is bounded.
-    bound
-        The number.
-    is_least
-        Whether values may not be lower; otherwise they may not be higher.
-    """
+    """A bound of a column; a text without a value does not keep it."""
 
     column: Column
     bound: float
-    is_least: bool
+    is_least: bool  # whether values may not be lower; otherwise they may not be higher
 
     def kept_by(self, value: float) -> bool:
         """Whether a value is within the limit; NaN never is."""
@@ -75,13 +55,7 @@ class Limit(NamedTuple):
 
 
 def column_of(name: str) -> Column:
-    """Find a metric or a part by name.
-
-    Raises
-    ------
-    UsageError
-        There is no such metric, or it has no such part.
-    """
+    """Find a metric or a part by name. Raises UsageError if there is no such metric, or it has no such part."""
     found = named_part(name.strip())
     if found is None:
         raise UsageError(f"{name!r} is neither a metric nor a part of one, as in gruen or rougeL.precision")
@@ -99,10 +73,7 @@ def column_of(name: str) -> Column:
 def limits_of(least: Sequence[str], most: Sequence[str]) -> tuple[Limit, ...]:
     """Read limits, each as ``NAME=NUMBER``, each column loaded once.
 
-    Parameters
-    ----------
-    least, most
-        What values may not be lower, and what they may not be higher than.
+    ``least``, ``most``: what values may not be lower, and what they may not be higher than.
     """
     given = [(text, True) for text in least] + [(text, False) for text in most]
     columns: dict[str, Column] = {}

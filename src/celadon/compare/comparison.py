@@ -31,27 +31,13 @@ from celadon.scoring.summary import DEFAULT_RESAMPLES, DEFAULT_SEED
 
 @dataclass(frozen=True)
 class Side:
-    """One of the two: a run, or a file of scores.
-
-    Attributes
-    ----------
-    name
-        What it is called in messages.
-    paths
-        Its tables.
-    fields
-        Which column is what.
-    signatures
-        How each metric's scores were made; None where a file does not tell.
-    rows
-        How many rows a run has; None where that is not known before it is read.
-    """
+    """One of the two: a run, or a file of scores."""
 
     name: str
     paths: tuple[str, ...]
     fields: Fields
-    signatures: Mapping[str, str] | None
-    rows: int | None
+    signatures: Mapping[str, str] | None  # how each metric's scores were made; None where a file does not tell
+    rows: int | None  # how many rows a run has; None where that is not known before it is read
 
     def table_rows(self) -> Iterator[TableRow]:
         """All rows, in their order."""
@@ -62,10 +48,7 @@ class Side:
 def open_side(given: str, fields: Fields) -> Side:
     """Find a run by its folder or its name, or a file of scores.
 
-    Raises
-    ------
-    InputError
-        There is neither, the run is not finished, or the file has no columns.
+    Raises InputError if there is neither, the run is not finished, or the file has no columns.
     """
     if given == STDIN:
         raise UsageError("what is compared cannot come from the standard input; give runs or files")
@@ -109,27 +92,13 @@ def compare(
 ) -> Comparison:
     """Compare two sets of scores, row by row.
 
-    Parameters
-    ----------
-    sides
-        A and B.
-    metrics
-        Which metrics or parts; all that both have where none is named.
-    seed, resamples
-        Of the bootstrap and the permutation test.
-    shown
-        How many of the texts that gained and of those that lost most are kept.
-    anyway
-        Compare scores that were made in different ways too.
-    read
-        Told how many more rows were read.
-    progress
-        Told how many pairs are done, and of how many.
-
-    Raises
-    ------
-    InputError
-        Nothing can be compared, or the scores were not made in the same way.
+    ``metrics``: which metrics or parts; all that both have where none is named.
+    ``seed``, ``resamples``: of the bootstrap and the permutation test.
+    ``shown``: how many of the texts that gained and of those that lost most are kept.
+    ``anyway``: compare scores that were made in different ways too.
+    ``read``: told how many more rows were read.
+    ``progress``: told how many pairs are done, and of how many.
+    Raises InputError if nothing can be compared, or the scores were not made in the same way.
     """
     columns, notes = _columns(sides, metrics)
     notes += _check_signatures(sides, columns, anyway)

@@ -36,58 +36,27 @@ _HEAD = b'<?xml version="1.0" encoding="UTF-8"?>\n<testsuites name="celadon chec
 
 @dataclass(frozen=True)
 class Check:
-    """What is to be checked.
+    """What is to be checked."""
 
-    Attributes
-    ----------
-    job
-        The inputs and how they are read; its metrics are those of the limits and of the baseline.
-    limits
-        What every text must keep.
-    baseline
-        What the means are compared with, if with anything.
-    junit
-        Where a JUnit file goes, if anywhere.
-    shown
-        How many offences are told of, and how many texts that fell.
-    """
-
-    job: Job
-    limits: tuple[Limit, ...] = ()
-    baseline: Baseline | None = None
-    junit: str | None = None
-    shown: int = 10
+    job: Job  # the inputs and how they are read; its metrics are those of the limits and of the baseline
+    limits: tuple[Limit, ...] = ()  # what every text must keep
+    baseline: Baseline | None = None  # what the means are compared with, if with anything
+    junit: str | None = None  # where a JUnit file goes, if anywhere
+    shown: int = 10  # how many offences are told of, and how many texts that fell
 
 
 class Offence(NamedTuple):
-    """A text that does not keep a limit.
-
-    Attributes
-    ----------
-    id, system
-        Who it is.
-    file, line
-        Where it stands; no line in Parquet.
-    where
-        The same as people are told it.
-    limit
-        What it does not keep.
-    value
-        Its value; NaN where it has none.
-    reason
-        Why it has none.
-    text
-        The text.
-    """
+    """A text that does not keep a limit."""
 
     id: str | None
     system: str | None
+    # file, line: where it stands; no line in Parquet
     file: str
     line: int | None
-    where: str
-    limit: Limit
-    value: float
-    reason: str
+    where: str  # the same as people are told it
+    limit: Limit  # what it does not keep
+    value: float  # its value; NaN where it has none
+    reason: str  # why it has none
     text: str
 
     @property
@@ -108,32 +77,15 @@ class LimitCount(NamedTuple):
 
 @dataclass(frozen=True)
 class Verdict:
-    """What came of a check.
-
-    Attributes
-    ----------
-    rows
-        How many texts were checked.
-    failed_rows
-        How many of them do not keep all limits.
-    limits
-        The counts of each limit.
-    offences
-        The first offences, as many as were asked for.
-    regressions
-        How each column compares with the baseline.
-    pairing
-        How rows were paired with the baseline's, if there is one.
-    cache_hits, cache_misses
-        Of the texts that were checked.
-    """
+    """What came of a check."""
 
     rows: int
-    failed_rows: int
-    limits: tuple[LimitCount, ...]
-    offences: tuple[Offence, ...]
-    regressions: tuple[Regression, ...]
-    pairing: Pairing | None
+    failed_rows: int  # how many of them do not keep all limits
+    limits: tuple[LimitCount, ...]  # the counts of each limit
+    offences: tuple[Offence, ...]  # the first offences, as many as were asked for
+    regressions: tuple[Regression, ...]  # how each column compares with the baseline
+    pairing: Pairing | None  # how rows were paired with the baseline's, if there is one
+    # cache_hits, cache_misses: of the texts that were checked
     cache_hits: int
     cache_misses: int
 
@@ -148,19 +100,8 @@ def run_check(
 ) -> Verdict:
     """Check texts; memory does not grow with their number.
 
-    Parameters
-    ----------
-    check
-        What is to be checked.
-    progress
-        Called after each batch.
-    read
-        Told how many more rows of a baseline of scores were read.
-
-    Raises
-    ------
-    UsageError
-        There is nothing to check.
+    ``read``: told how many more rows of a baseline of scores were read.
+    Raises UsageError if there is nothing to check.
     """
     if not check.limits and check.baseline is None:
         raise UsageError("there is nothing to check: give --min, --max or --max-regression")
@@ -251,11 +192,6 @@ class JunitFile:
     """A JUnit file with a test case per text and one per metric of the baseline.
 
     It is written as texts come, and appears whole, once :meth:`finish` is called, or not at all.
-
-    Parameters
-    ----------
-    path
-        The file.
     """
 
     def __init__(self, path: str) -> None:
@@ -268,16 +204,8 @@ class JunitFile:
     def add(self, group: str, name: str, failures: Sequence[str], text: str) -> None:
         """Take one text.
 
-        Parameters
-        ----------
-        group
-            The file it is of.
-        name
-            What it is called.
-        failures
-            What is wrong with it; nothing where it passes.
-        text
-            The text itself, of which the beginning is shown where it fails.
+        ``failures``: what is wrong with it; nothing where it passes.
+        ``text``: the text itself, of which the beginning is shown where it fails.
         """
         self._tests += 1
         self._failures += bool(failures)

@@ -39,21 +39,11 @@ class Pairs(NamedTuple):
 
 
 class Pairing(NamedTuple):
-    """How rows were paired.
+    """How rows were paired."""
 
-    Attributes
-    ----------
-    by
-        ``id and system``, ``id`` or ``order``.
-    pairs
-        How many pairs there are.
-    alone
-        How many rows of each side have no partner.
-    """
-
-    by: str
+    by: str  # ``id and system``, ``id`` or ``order``
     pairs: int
-    alone: tuple[int, int]
+    alone: tuple[int, int]  # how many rows of each side have no partner
 
 
 class Largest:
@@ -76,10 +66,7 @@ class Largest:
 class PairStore:
     """Takes the rows of two sets and pairs them.
 
-    Parameters
-    ----------
-    names
-        What the two sets are called in messages.
+    ``names``: what the two sets are called in messages.
     """
 
     def __init__(self, names: tuple[str, str]) -> None:
@@ -113,10 +100,8 @@ class PairStore:
     def pair(self) -> Pairing:
         """Pair all rows.
 
-        Raises
-        ------
-        InputError
-            Ids are there, but none of one side is on the other; or there are none, and the counts differ.
+        Raises InputError if ids are there, but none of one side is on the other; or there are none, and the counts
+        differ.
         """
         with _disk():
             with_ids = [self._one(f"SELECT count(*) FROM {side} WHERE item IS NOT NULL") for side in SIDES]
