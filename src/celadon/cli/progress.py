@@ -46,10 +46,7 @@ class RowProgress:
 class CountProgress:
     """A bar for work that tells how much is done and of how much; one that is full makes room for the next.
 
-    Parameters
-    ----------
-    unit
-        What is counted: ``texts``.
+    ``unit``: what is counted: ``texts``.
     """
 
     def __init__(self, unit: str) -> None:
@@ -78,12 +75,8 @@ class CountProgress:
 class TallyProgress:
     """A bar for rows of which nobody knows how many there are.
 
-    Parameters
-    ----------
-    what
-        What is done with them: ``reading``.
-    shown
-        Whether there is to be a bar at all.
+    ``what``: what is done with them: ``reading``.
+    ``shown``: whether there is to be a bar at all.
     """
 
     def __init__(self, what: str, *, shown: bool) -> None:
