@@ -401,7 +401,15 @@ Learnt = TypeVar("Learnt", bound=Statistics)
 
 @dataclass(frozen=True)
 class Components:
-    """What a set-relative metric sees of each text before the set is known, one number per sample or NaN."""
+    """What a set-relative metric sees of each text of a batch before the set is known.
+
+    Attributes
+    ----------
+    columns
+        One number per sample in each; NaN where there is none.
+    reasons
+        For each row that will have no score, why.
+    """
 
     columns: Mapping[str, FloatArray] = field(default_factory=dict)
     reasons: Mapping[int, str] = field(default_factory=dict)
@@ -411,8 +419,16 @@ class Components:
 class Fitted:
     """The constants that a set-relative metric took from a set.
 
-    ``rows`` is how many texts they rest on; ``origin`` is ``set`` where these are the texts that are scored, else
-    ``given``. Where weights rest on word or token counts, ``counts`` holds them and has a ``digest``.
+    Attributes
+    ----------
+    constants
+        The numbers themselves.
+    rows
+        How many texts they rest on.
+    origin
+        ``set`` where these are the texts that are scored, ``given`` where they are others.
+    counts
+        Where weights rest on word or token counts: the counts, which have a ``digest``.
     """
 
     constants: Mapping[str, float]

@@ -56,7 +56,17 @@ class Term(msgspec.Struct, frozen=True):
 
 
 class GleuWeights(JsonFile, frozen=True):
-    """A hyperplane between fluent and disfluent sentences; ``bias`` scores one with all features at their centers."""
+    """A hyperplane between fluent and disfluent sentences.
+
+    Attributes
+    ----------
+    terms
+        Each feature's.
+    bias
+        The score of a sentence whose features are all at their centres.
+    metric
+        Whose weights they are.
+    """
 
     FORMAT: ClassVar[str] = FORMAT
 
@@ -94,7 +104,13 @@ def weights_of(metric: str, path: str = "") -> GleuWeights:
 
 
 def read_weights(path: str, metric: str) -> GleuWeights:
-    """Read and check weights; the message of an ``InputError`` says where the file is wrong."""
+    """Read and check weights.
+
+    Raises
+    ------
+    InputError
+        The file cannot be read or has no such weights; the message says where.
+    """
     weights = read_json(path, f"the weights of {metric}", GleuWeights)
     if weights.metric != metric:
         raise InputError(f"{path}: has the weights of {weights.metric!r}, not of {metric}")

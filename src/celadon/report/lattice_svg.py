@@ -22,7 +22,17 @@ class DrawnArc(NamedTuple):
 
 
 class DrawnLattice(NamedTuple):
-    """The lattice of a word and its daughters; ``lengths`` is how much is placed in each state."""
+    """The lattice of a word and its daughters.
+
+    Attributes
+    ----------
+    title
+        What stands above it.
+    lengths
+        For each state how much is placed in it.
+    arcs
+        The steps.
+    """
 
     title: str
     lengths: Sequence[int]

@@ -12,7 +12,7 @@ KINDS = Kinds()
 
 # wrong forms
 
-_AGREEMENT = {
+AGREEMENT = {
     "is": "are", "are": "is", "was": "were", "were": "was", "has": "have", "have": "has", "does": "do", "do": "does",
     "isn't": "aren't", "aren't": "isn't", "wasn't": "weren't", "weren't": "wasn't", "doesn't": "don't",
     "don't": "doesn't", "hasn't": "haven't", "haven't": "hasn't", "am": "is",
@@ -63,13 +63,13 @@ _WORD = re.compile("[a-z]{4,}")
 @KINDS.add(6, 0.3)
 def agreement(sentence: Sentence, rng: Rng, others: Others) -> Pieces | None:
     """Give a verb the wrong number: is and are, has and have, -s added or dropped."""
-    places = [at for at, low in enumerate(sentence.low) if low in _AGREEMENT and _asserts(sentence, at)]
+    places = [at for at, low in enumerate(sentence.low) if low in AGREEMENT and _asserts(sentence, at)]
     verbs = [at for at in sentence.where(_SUBJECT_BEFORE_VERB) if _is_present(sentence, at)]
     if verbs and (not places or rng.random() < 0.5):
         at = pick(rng, verbs)
         verb = english.VERB_OF[sentence.low[at]]
         return sentence.changed(at, verb.base if sentence.low[at] == verb.third else verb.third)
-    return sentence.changed(at := pick(rng, places), _AGREEMENT[sentence.low[at]])
+    return sentence.changed(at := pick(rng, places), AGREEMENT[sentence.low[at]])
 
 
 def _asserts(sentence: Sentence, at: int) -> bool:

@@ -43,8 +43,14 @@ class WrongTreelets(NamedTuple):
 class Compared(NamedTuple):
     """What comes of comparing.
 
-    Operations are summed over treelets, with the insertions of words that belong to none; ``place`` is the number in
-    the text of the partner of each word of the references, -1 where it has none.
+    Attributes
+    ----------
+    operations
+        Of each pair: summed over treelets, with the insertions of words that belong to none.
+    place
+        For each word of the references, one after another, its partner's number in the text; -1 where it has none.
+    wrong
+        The treelets in another order.
     """
 
     operations: Operations
@@ -71,8 +77,16 @@ def compare_treelets(
 ) -> Compared:
     """Compare each text with the tree of its reference.
 
-    ``partner`` of each reference word is -1 where it has none; ``heads`` are numbers in the same reference, -1 for a
-    root.
+    Parameters
+    ----------
+    references, texts
+        As many of one as of the other; equal numbers are equal words.
+    partner
+        The alignment's partner of each reference word, pair after pair; -1 where it has none.
+    heads
+        For each reference word the number of its head in the same reference; -1 for a root.
+    vocabulary
+        Every number is below this.
     """
     reference, text = _Flat.of(references), _Flat.of(texts)
     place = _places(reference, text, partner, vocabulary)
@@ -165,7 +179,19 @@ def heads_of_words(words: Sequence[Place], tokens: Sequence[Place], heads: Seque
     the first stands for it and the others depend on the first. What depends on a token that is in no word depends on
     that token's head. Every step leads to a higher token, so what comes out has no circles.
 
-    Places are characters, begin and end, in order; the head of a root is -1.
+    Parameters
+    ----------
+    words
+        The characters of each word, begin and end, in their order.
+    tokens
+        The characters of each token, in their order.
+    heads
+        The number of each token's head; -1 for a root.
+
+    Returns
+    -------
+    list
+        The number of each word's head; -1 for a root.
     """
     if list(words) == list(tokens):
         return list(heads)

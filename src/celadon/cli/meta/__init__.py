@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 
-from celadon.cli.meta import agreement, compare, correlate, load, references, regress, report, reproduce
+from celadon.cli.meta import agreement, compare, correlate, instrument, load, references, regress, report, reproduce
 
 _PARSERS = (
     report.add_parser,
@@ -14,6 +14,7 @@ _PARSERS = (
     regress.add_parser,
     compare.add_ablate_parser,
     references.add_parser,
+    instrument.add_parser,
     load.add_parser,
     reproduce.add_parser,
 )

@@ -1,0 +1,241 @@
+"""The table of an instrument: what a metric says of sound passages, of their damaged copies and of corrections."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from itertools import pairwise
+from typing import Any, NamedTuple
+
+import numpy as np
+from scipy import stats
+
+from celadon.core import FloatArray
+from celadon.instrument.damage import KINDS, OF_DOCUMENTS, damaged
+from celadon.instrument.halves import Half, document_of, half_of
+from celadon.instrument.passages import REPLY, SIZES, Passage
+from celadon.meta.correlation import spearman
+from celadon.text.prose import read_prose
+
+Score = Callable[[Sequence[Passage]], FloatArray]
+"""Scores texts, higher being better; NaN where there is no score."""
+
+_Z = 1.959963984540054
+_OTHER_WORDS = (6, 40)
+
+
+@dataclass(frozen=True)
+class Cell:
+    """False alarms among the sound passages of a cell; the interval is Wilson's of 95 %."""
+
+    cell: str
+    size: int
+    passages: int
+    nulls: int
+    mean: float
+    below: float
+    low: float
+    high: float
+
+
+@dataclass(frozen=True)
+class Hits:
+    """How well damaged copies are told from sound passages of all cells; a null on a copy is a miss."""
+
+    kind: str
+    copies: int
+    nulls: int
+    auc: float
+    caught: float
+
+
+@dataclass(frozen=True)
+class Joined:
+    """How far the score of two adjacent passages together is from their word-weighted mean."""
+
+    pairs: int
+    mean: float
+    within: float
+
+
+@dataclass(frozen=True)
+class Corrections:
+    """The share of corrections that raise the score; ties count half."""
+
+    kind: str
+    pairs: int
+    raised: float
+
+
+@dataclass(frozen=True)
+class Instrument:
+    """All figures of a metric."""
+
+    metric: str
+    gate: float
+    cells: tuple[Cell, ...]
+    length: float
+    joined: Joined
+    hits: tuple[Hits, ...]
+    corrections: tuple[Corrections, ...]
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return the figures as plain data."""
+        return asdict(self)
+
+    @property
+    def false_alarms(self) -> float:
+        """The mean over all cells of the share of sound passages below the gate."""
+        return float(np.mean([cell.below for cell in self.cells])) if self.cells else float("nan")
+
+
+class _Copies(NamedTuple):
+    kind: str
+    of: list[int]
+    passages: list[Passage]
+
+
+def measure(
+    metric: str,
+    score: Score,
+    sound: Sequence[Passage],
+    corrections: Iterable[Mapping[str, Any]] = (),
+    *,
+    gate: float | None = None,
+    false_alarms: float = 0.03,
+    seed: int = 0,
+) -> Instrument:
+    """Measure a metric.
+
+    Parameters
+    ----------
+    metric
+        Its name.
+    score
+        Scores passages.
+    sound
+        Passages that nothing is wrong with.
+    corrections
+        Rows with ``before``, ``after`` and ``kind``.
+    gate
+        The least score that passes; by default the one that lets ``false_alarms`` of the sound passages fall below it.
+    false_alarms
+        See ``gate``.
+    seed
+        Of the damage.
+    """
+    values = score(sound)
+    sizes = np.array([passage.size for passage in sound])
+    is_long = (sizes != REPLY) & ~np.isnan(values)
+    if gate is None:
+        gate = float(np.quantile(values[is_long], false_alarms)) if is_long.any() else float("nan")
+    hits = []
+    compared = (sizes == SIZES[0]) & ~np.isnan(values)
+    for copies in _damaged_copies(sound, seed):
+        found = score(copies.passages)
+        hits.append(_hits(copies.kind, values[compared], found, gate))
+    counts = np.array([passage.words for passage in sound], dtype=np.float64)
+    return Instrument(
+        metric=metric,
+        gate=gate,
+        cells=tuple(_cells(sound, values, gate)),
+        length=spearman(values[is_long], counts[is_long]).value,
+        joined=_joined(sound, values, score),
+        hits=tuple(hits),
+        corrections=tuple(_corrections(list(corrections), score)),
+    )
+
+
+def _cells(sound: Sequence[Passage], values: FloatArray, gate: float) -> Iterable[Cell]:
+    keys = [(passage.cell, passage.size) for passage in sound]
+    for cell, size in sorted(set(keys)):
+        here = values[[key == (cell, size) for key in keys]]
+        known = here[~np.isnan(here)]
+        below = int((known < gate).sum())
+        low, high = wilson(below, len(known))
+        mean = float(known.mean()) if len(known) else float("nan")
+        share = below / len(known) if len(known) else float("nan")
+        yield Cell(cell, size, len(here), int(np.isnan(here).sum()), mean, share, low, high)
+
+
+def wilson(hits: int, trials: int) -> tuple[float, float]:
+    """Return Wilson's interval of 95 % for a share."""
+    if not trials:
+        return float("nan"), float("nan")
+    share, square = hits / trials, _Z**2 / trials
+    center = (share + square / 2) / (1 + square)
+    half = _Z * np.sqrt(share * (1 - share) / trials + square / (4 * trials)) / (1 + square)
+    return max(0.0, float(center - half)), min(1.0, float(center + half))
+
+
+def _damaged_copies(sound: Sequence[Passage], seed: int) -> Iterable[_Copies]:
+    """Damage the passages of the first size, in every way; copies that are not changed are left out."""
+    chosen = [at for at, passage in enumerate(sound) if passage.size == SIZES[0]]
+    proses = {at: read_prose(sound[at].text, sound[at].markup) for at in chosen}
+    sentences = {at: [prose.text[start:end] for start, end in prose.sentences] for at, prose in proses.items()}
+    fewest, most = _OTHER_WORDS
+    others = [(at, s) for at in chosen for s in sentences[at] if fewest < len(s.split()) < most]
+    for number, kind in enumerate(KINDS):
+        of, copies = [], []
+        for at in chosen:
+            passage, prose = sound[at], proses[at]
+            if not prose.sentences or (kind in OF_DOCUMENTS and len(prose.sentences) < 2):
+                continue
+            random = np.random.default_rng([seed, number, at])
+            foreign = [s for other, s in others if sound[other].document != passage.document] if kind == "mixed" else []
+            places = [prose.source_span(start, end) for start, end in prose.sentences]
+            text = damaged(kind, passage.text, places, foreign, random)
+            if text is not None:
+                of.append(at)
+                copies.append(passage._replace(text=text))
+        yield _Copies(kind, of, copies)
+
+
+def _hits(kind: str, sound: FloatArray, copies: FloatArray, gate: float) -> Hits:
+    nulls = int(np.isnan(copies).sum())
+    # a copy that is not scored is not told from any sound text
+    filled = np.where(np.isnan(copies), np.inf, copies)
+    if not len(sound) or not len(copies):
+        return Hits(kind, len(copies), nulls, float("nan"), float("nan"))
+    auc = stats.mannwhitneyu(sound, filled).statistic / (len(sound) * len(copies))
+    return Hits(kind, len(copies), nulls, float(auc), float((filled < gate).mean()))
+
+
+def _joined(sound: Sequence[Passage], values: FloatArray, score: Score) -> Joined:
+    """Join passages of the first size that stand next to each other in a document."""
+    chosen = [at for at, passage in enumerate(sound) if passage.size == SIZES[0]]
+    pairs = [(a, b) for a, b in pairwise(chosen) if sound[a].document == sound[b].document]
+    both = [
+        sound[a]._replace(text=f"{sound[a].text}\n\n{sound[b].text}", words=sound[a].words + sound[b].words)
+        for a, b in pairs
+    ]
+    if not both:
+        return Joined(0, float("nan"), float("nan"))
+    first, second = np.array(pairs).T
+    weights = np.array([passage.words for passage in sound], dtype=np.float64)
+    means = (weights[first] * values[first] + weights[second] * values[second]) / (weights[first] + weights[second])
+    apart = np.abs(score(both) - means)
+    apart = apart[~np.isnan(apart)]
+    return Joined(len(apart), float(apart.mean()), float((apart <= 0.05).mean()))
+
+
+def _corrections(rows: Sequence[Mapping[str, Any]], score: Score) -> Iterable[Corrections]:
+    from celadon.text.structure import Markup
+
+    def passages(field: str) -> list[Passage]:
+        return [Passage(row["kind"], document_of(row), REPLY, row[field], Markup.AUTO, 0) for row in rows]
+
+    if not rows:
+        return
+    before, after = score(passages("before")), score(passages("after"))
+    raised = np.where(np.isnan(before) | np.isnan(after), 0.5, (after > before) + 0.5 * (after == before))
+    kinds = np.array([row["kind"] for row in rows])
+    for kind in sorted(set(kinds.tolist())):
+        here = raised[kinds == kind]
+        yield Corrections(kind, len(here), float(here.mean()))
+    yield Corrections("all", len(raised), float(raised.mean()))
+
+
+def of_half(rows: Iterable[Mapping[str, Any]], halves: frozenset[Half]) -> list[Mapping[str, Any]]:
+    """Return the rows whose documents belong to some halves."""
+    return [row for row in rows if half_of(document_of(row)) in halves]
