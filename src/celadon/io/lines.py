@@ -29,15 +29,11 @@ def numbered_lines(buffer: io.BufferedReader, first: int = 1) -> Iterator[tuple[
         number += 1
         if len(line) == MAX_LINE_BYTES and not line.endswith(b"\n") and buffer.peek(1):
             line = line[:CUT_BYTES]
-            _skip_line(buffer)
+            while (rest := buffer.readline(1024 * 1024)) and not rest.endswith(b"\n"):
+                pass
             yield number, line, True
         else:
             yield number, line, False
-
-
-def _skip_line(buffer: io.BufferedReader) -> None:
-    while (rest := buffer.readline(1024 * 1024)) and not rest.endswith(b"\n"):
-        pass
 
 
 def not_utf8(error: UnicodeDecodeError, before: int = 0) -> str:

@@ -90,11 +90,6 @@ class Reader:
         return self._good + self._bad
 
     @property
-    def rows_bad(self) -> int:
-        """Rows reported as bad up to now."""
-        return self._bad
-
-    @property
     def bytes_read(self) -> int:
         """Bytes of the input consumed up to now, as they are on disk."""
         return self._finished_bytes + self._consumed()
@@ -143,7 +138,7 @@ class Reader:
                 self._bad += 1
                 self._on_bad(BadRow(source.name, line, message, raw, cut=cut))
 
-            yield from self._assemble(_records(stream, report), source.name, kind, report)
+            yield from self._assemble(records(stream, report), source.name, kind, report)
             # The stream is about to be closed and cannot be asked any more.
             consumed = stream.consumed()
             self._consumed = lambda: consumed
@@ -224,7 +219,8 @@ class Reader:
         return f"text has {len(text)} characters, more than --max-text-chars {self._max_text_chars}"
 
 
-def _records(stream: Stream, report: Report) -> Iterator[Record]:
+def records(stream: Stream, report: Report) -> Iterator[Record]:
+    """Return the rows of a text format."""
     kind = stream.source.format
     if kind in DELIMITERS:
         return delimited.records(stream, report, DELIMITERS[kind])

@@ -7,15 +7,14 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from celadon.core import InputError
-from celadon.io import delimited, jsonl, parquet
+from celadon.io import parquet
 from celadon.io.atomic import write_atomically
 from celadon.io.compress import compressed
-from celadon.io.lines import Record, Report
+from celadon.io.readers import records
 from celadon.io.rows import origin
 from celadon.io.sources import Source, Stream, endings, find_sources, open_stream
 from celadon.io.values import to_json
 
-_DELIMITERS = {"csv": ",", "tsv": "\t"}
 _BATCH_ROWS = 2048
 _BATCH_BYTES = 8_000_000
 
@@ -55,7 +54,7 @@ def _text_rows(source: Source) -> Iterator[TableRow]:
 
     with open_stream(source) as opened:
         stream = _first_line_tells(opened) if opened.source.format == "txt" else opened
-        for line, _, row in _records(stream, report):
+        for line, _, row in records(stream, report):
             yield TableRow(row, source.name, origin(source.name, line, by_row=False))
 
 
@@ -65,13 +64,6 @@ def _first_line_tells(stream: Stream) -> Stream:
     return dataclasses.replace(
         stream, source=dataclasses.replace(stream.source, format="tsv" if b"\t" in first else "csv")
     )
-
-
-def _records(stream: Stream, report: Report) -> Iterator[Record]:
-    kind = stream.source.format
-    if kind in _DELIMITERS:
-        return delimited.records(stream, report, _DELIMITERS[kind])
-    return jsonl.records(stream, report)
 
 
 def _parquet_rows(source: Source) -> Iterator[TableRow]:
