@@ -17,7 +17,7 @@ from celadon.io.atomic import write_atomically
 from celadon.io.values import mend_surrogates, to_json
 from celadon.judge.conduct import Collected
 from celadon.judge.experiment import Experiment, pair_of
-from celadon.judge.judged import HTER, Judged, repair
+from celadon.judge.judged import HTER, repair
 from celadon.judge.store import KeptPage, Rating
 
 FORMATS = ("csv", "jsonl", "parquet")
@@ -71,17 +71,17 @@ def export_rows(experiment: Experiment, collected: Collected) -> list[dict[str, 
         name = HTER if experiment.config.design == "postedit" else rating.question
         units, people = at[name]
         matrix = collected.matrices[name]
-        values = _values(matrix, units[rating.unit], people[rating.participant])
+        cell = units[rating.unit], people[rating.participant]
         row = {
             "participant": rating.participant,
             "place": places[rating.participant],
             "page": rating.position,
             **_unit(experiment, rating, kept),
             "question": name,
-            "value": values["value"],
+            "value": float(matrix.given[cell]),
             "answer": rating.answer.text,
-            "z": values["z"],
-            "normalised": values["normalised"],
+            "z": float(matrix.z[cell]),
+            "normalised": float(matrix.normalised[cell]),
             "edits": _edits(experiment, rating),
             **_timing(rating, kept),
             "revised": rating.revised,
@@ -89,11 +89,6 @@ def export_rows(experiment: Experiment, collected: Collected) -> list[dict[str, 
         }
         rows.append(row)
     return rows
-
-
-def _values(matrix: Judged, row: int, column: int) -> dict[str, float]:
-    found = {"value": matrix.given, "z": matrix.z, "normalised": matrix.normalised}
-    return {name: float(values[row, column]) for name, values in found.items()}
 
 
 def _unit(experiment: Experiment, rating: Rating, kept: KeptPage) -> dict[str, Any]:
