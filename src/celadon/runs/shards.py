@@ -159,7 +159,8 @@ class ShardScorer:
             if count:
                 writer.commit()
                 written.append(f"{name}.parquet")
-            save_file(staging / SHARDS / f"{name}.npz", _arrays_into(summarizer.state()))
+            arrays: Mapping[str, Any] = summarizer.state()
+            save_file(staging / SHARDS / f"{name}.npz", lambda file: np.savez_compressed(file, **arrays))
             written.append(f"{SHARDS}/{name}.npz")
             if rejects is not None:
                 rejects.commit()
@@ -206,10 +207,6 @@ def save_file(path: Path, write: Callable[[BinaryIO], object]) -> None:
     """Write a file that appears whole or not at all."""
     with write_atomically(str(path)) as file:
         write(file)
-
-
-def _arrays_into(arrays: Mapping[str, np.ndarray[Any, Any]]) -> Callable[[BinaryIO], object]:
-    return lambda file: np.savez_compressed(file, **arrays)  # type: ignore[arg-type]  # none is called allow_pickle
 
 
 def file_facts(path: Path) -> dict[str, Any]:
