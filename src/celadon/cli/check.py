@@ -21,7 +21,7 @@ from celadon.cli.scoring_options import (
 )
 
 if TYPE_CHECKING:
-    from celadon.compare.baseline import Fallen, Regression
+    from celadon.compare.baseline import Regression
     from celadon.compare.gate import Check, Offence, Verdict
 
 _FAILED = 1
@@ -164,12 +164,9 @@ def _lines(verdict: Verdict) -> Iterator[str]:
     for found in verdict.regressions:
         yield f"  {'passed' if found.passed else 'FAILED'}: {_printable(found.describe())}"
         if not found.passed:
-            yield from map(_fell, found.fallen)
-
-
-def _fell(fallen: Fallen) -> str:
-    where = _whose(fallen.now.where, fallen.now.id, fallen.now.system)
-    return f"    {where}: {fallen.old:.4g} to {fallen.new:.4g}: {_short(fallen.now.text or '')}"
+            for fallen in found.fallen:
+                where = _whose(fallen.now.where, fallen.now.id, fallen.now.system)
+                yield f"    {where}: {fallen.old:.4g} to {fallen.new:.4g}: {_short(fallen.now.text or '')}"
 
 
 def _whose(where: str, ident: str | None, system: str | None) -> str:
@@ -203,16 +200,13 @@ def _annotation(message: str, file: str | None = None, line: int | None = None) 
     properties = {"title": "celadon check"}
     if file is not None and not file.startswith("<"):
         properties = {"file": file, **({"line": str(line)} if line is not None else {}), **properties}
-    named = ",".join(f"{name}={_property(value)}" for name, value in properties.items())
+    escaped = {name: _data(value).replace(":", "%3A").replace(",", "%2C") for name, value in properties.items()}
+    named = ",".join(f"{name}={value}" for name, value in escaped.items())
     return f"::error {named}::{_data(message)}"
 
 
 def _data(text: str) -> str:
     return text.replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
-
-
-def _property(text: str) -> str:
-    return _data(text).replace(":", "%3A").replace(",", "%2C")
 
 
 def _as_json(verdict: Verdict) -> dict[str, Any]:

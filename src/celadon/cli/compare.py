@@ -50,13 +50,15 @@ def run(arguments: argparse.Namespace) -> int:
     from celadon.cli.progress import CountProgress, TallyProgress
     from celadon.compare.comparison import compare, open_side
     from celadon.core import UsageError
+    from celadon.io import atomic_write_text, check_distinct
     from celadon.metrics.registry import split_specs
     from celadon.scoring.summary import DEFAULT_RESAMPLES, DEFAULT_SEED
 
     if arguments.seed is not None and arguments.seed < 0:
         raise UsageError("--seed must not be negative")
     first, second = (open_side(given, fields_of(arguments)) for given in (arguments.first, arguments.second))
-    _check_report(arguments, (*first.paths, *second.paths))
+    if arguments.report:
+        check_distinct(arguments.report, (*first.paths, *second.paths))
     with TallyProgress("reading", shown=not arguments.quiet) as read, CountProgress("pairs") as progress:
         found = compare(
             (first, second),
@@ -69,27 +71,15 @@ def run(arguments: argparse.Namespace) -> int:
             progress=progress,
         )
     if arguments.report:
-        _write(arguments.report, found)
+        from celadon.report.compare import compare_page
+
+        atomic_write_text(arguments.report, compare_page(found, title="Which reads better?"))
     print(json.dumps(_as_json(found), indent=2, allow_nan=False) if arguments.json else _shown(found))
     if not arguments.quiet:
         notes = [*found.notes, *([f"wrote {arguments.report}"] if arguments.report else [])]
         for note in notes:
             print(_line(note), file=sys.stderr)
     return 0
-
-
-def _check_report(arguments: argparse.Namespace, inputs: tuple[str, ...]) -> None:
-    from celadon.io import check_distinct
-
-    if arguments.report:
-        check_distinct(arguments.report, inputs)
-
-
-def _write(path: str, found: Comparison) -> None:
-    from celadon.io import atomic_write_text
-    from celadon.report.compare import compare_page
-
-    atomic_write_text(path, compare_page(found, title="Which reads better?"))
 
 
 def _shown(found: Comparison) -> str:

@@ -40,6 +40,7 @@ def add_parser(steps: Any) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Make the table, then report on it."""
+    from celadon.io import write_json_rows
     from celadon.judge.analysis import rated_table
     from celadon.judge.conduct import collect
 
@@ -52,17 +53,11 @@ def run(arguments: argparse.Namespace) -> int:
     print(f"{len(table.rows):,} items, {table.people:,} people{left_out}", file=sys.stderr)
     with tempfile.TemporaryDirectory() as folder:
         path = arguments.output or Path(folder) / "rated.jsonl"
-        _write(path, table)
+        write_json_rows(str(path), table.rows)
         if table.metrics:
             return _report(path, table, arguments)
     print("there are no metrics to compare with: score the items with --metric, for example --metric slor")
     return 0
-
-
-def _write(path: Path, table: RatedTable) -> None:
-    from celadon.io import write_json_rows
-
-    write_json_rows(str(path), table.rows)
 
 
 def _report(path: Path, table: RatedTable, arguments: argparse.Namespace) -> int:

@@ -12,7 +12,6 @@ from celadon.cli.meta import tables as meta_tables
 
 if TYPE_CHECKING:
     from celadon.meta.regression import Outlier, Regression, Step
-    from celadon.meta.table import Table
 
 _MOST_OUTLIERS = 10
 _EPILOG = """\
@@ -80,15 +79,12 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.output:
         metric = model.as_metric(arguments.name or humans[0], Path(arguments.table).name)
         atomic_write_text(arguments.output, json.dumps(metric, indent=2, ensure_ascii=False) + "\n")
-        _tell(arguments.output, table, list(model.terms))
+        use = f"celadon score FILE --metric 'formula[file={arguments.output}]'"
+        print(f"wrote {arguments.output}; use it with: {use}", file=sys.stderr)
+        for term in model.terms:
+            if not _is_metric(term):
+                print(f"{term} is no metric of celadon, so that this formula cannot score texts", file=sys.stderr)
     return 0
-
-
-def _tell(output: str, table: Table, terms: list[str]) -> None:
-    print(f"wrote {output}; use it with: celadon score FILE --metric 'formula[file={output}]'", file=sys.stderr)
-    for term in terms:
-        if not _is_metric(term):
-            print(f"{term} is no metric of celadon, so that this formula cannot score texts", file=sys.stderr)
 
 
 def _is_metric(term: str) -> bool:
