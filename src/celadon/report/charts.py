@@ -143,13 +143,6 @@ class AspectMeans:
 
     They are drawn as bars, and not as the spokes of a radar: lengths from one common zero can be compared between
     systems, they can carry an interval, and aspects that are penalties have a place left of the zero.
-
-    Parameters
-    ----------
-    metrics
-        The metrics of the stream; those made of aspects are taken.
-    seed
-        Of the bootstrap.
     """
 
     def __init__(self, metrics: Sequence[Metric], seed: int) -> None:

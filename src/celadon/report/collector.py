@@ -28,16 +28,8 @@ _SECTIONS = {
 class ReportCollector:
     """Keeps of a stream of scores what a report shows, in constant memory.
 
-    Parameters
-    ----------
-    metrics
-        The metrics whose scores will come.
-    texts
-        How many texts the report lists; of a longer stream, so many are drawn at random.
-    extremes
-        How many of the best and of the worst texts are shown per metric.
-    seed
-        Of the draw; the same seed draws the same rows, however the stream is cut into batches.
+    It lists ``texts`` texts, drawn at random from a longer stream, and shows ``extremes`` of the best and of the worst
+    per metric. The same seed draws the same rows, however the stream is cut into batches.
     """
 
     def __init__(
@@ -55,15 +47,7 @@ class ReportCollector:
         self._aspects = charts.AspectMeans(self.metrics, seed=seed)
 
     def add(self, samples: Sequence[Sample], scores: Mapping[str, MetricScores]) -> None:
-        """Take the scores of the next samples of the stream.
-
-        Parameters
-        ----------
-        samples
-            The samples, in the order of the stream.
-        scores
-            Each metric's scores of these samples, under its spec.
-        """
+        """Take the scores of the next samples of the stream, by the spec of their metric."""
         results = [scores[metric.spec] for metric in self.metrics]
         keep = self._keeper(samples, results, scores)
         self._aspects.add(samples, scores)
@@ -99,24 +83,7 @@ class ReportCollector:
         return keep
 
     def html(self, summary: Summary, *, title: str, inputs: Sequence[str], rejected: int = 0) -> str:
-        """Return the report as one HTML file that needs nothing else.
-
-        Parameters
-        ----------
-        summary
-            Of the same stream.
-        title
-            The report's heading.
-        inputs
-            Names of what was read.
-        rejected
-            How many rows could not be read.
-
-        Returns
-        -------
-        str
-            The file's content, to be written as UTF-8; the same for the same stream.
-        """
+        """Return the report as one HTML file that needs nothing else; the same for the same stream."""
         shown = columns(self.metrics, summary)
         named = any(system is not None for system in summary.systems)
         ends = [self._ends(place) for place in range(len(self.metrics))]

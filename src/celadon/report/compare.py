@@ -34,21 +34,7 @@ _HEADS = ("A", "B", "B − A", "95% interval", "B better", "equal", "A better", 
 
 
 class ComparedMetric(NamedTuple):
-    """One metric, or a part of one, of both sides.
-
-    Attributes
-    ----------
-    name
-        Its column.
-    info
-        Of the metric.
-    lower_is_better
-        Which end is the better one.
-    result
-        What the pairs tell.
-    adjusted
-        The p-value after Holm's correction for the number of metrics.
-    """
+    """One metric, or a part of one, of both sides; ``adjusted`` is the p-value after Holm's correction."""
 
     name: str
     info: MetricInfo
@@ -115,24 +101,8 @@ class ChangedText(NamedTuple):
 class Comparison:
     """What two sets of scores tell of each other.
 
-    Attributes
-    ----------
-    names
-        What A and B are.
-    rows
-        How many rows each has.
-    pairs, paired_by, alone
-        How many pairs there are, by what they were found, and how many rows of each side have no partner.
-    metrics
-        All that both have, the one that decides first.
-    better, worse
-        The texts that gained and those that lost most from A to B under the first metric.
-    signatures
-        For each metric how its scores were made, where a side tells.
-    notes
-        What a reader should know.
-    seed, resamples
-        Of the intervals and tests.
+    ``alone`` counts the rows of each side without a partner, the metric that decides comes first, and ``better`` and
+    ``worse`` are the texts that gained and lost most from A to B under it.
     """
 
     names: tuple[str, str]
@@ -165,15 +135,7 @@ def is_lower_better(info: MetricInfo) -> bool:
 
 
 def compare_page(comparison: Comparison, *, title: str) -> str:
-    """Return the comparison as one HTML file that needs nothing else.
-
-    Parameters
-    ----------
-    comparison
-        What was found.
-    title
-        The page's heading.
-    """
+    """Return the comparison as one HTML file that needs nothing else."""
     css = style("colors", "report", "tables", "compare")
     metrics, making = _metrics(comparison), _making(comparison)
     aligned = {id(change): _aligned(change) for change in (*comparison.better, *comparison.worse)}

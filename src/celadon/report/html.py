@@ -218,17 +218,7 @@ class Row(NamedTuple):
 
 
 def section_rows(text: str, evidence: Iterable[Evidence], limit: int) -> Iterator[Row]:
-    """Render the sections that stand below a text.
-
-    Parameters
-    ----------
-    text
-        The text, of which the evidence may know the beginning only.
-    evidence
-        Of metrics without aspects, and of single aspects.
-    limit
-        How many characters of a text are shown; of a small one, fewer entries are.
-    """
+    """Render the sections below a text, of which ``limit`` characters are shown; of a small one, fewer entries."""
     most, room = max(1, min(_MOST, limit // 200)), min(limit, _PASSAGE)
     for each in evidence:
         for group in titled(section for section in each.sections if section.kind not in _ON_TEXT):

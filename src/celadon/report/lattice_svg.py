@@ -22,17 +22,7 @@ class DrawnArc(NamedTuple):
 
 
 class DrawnLattice(NamedTuple):
-    """The lattice of a word and its daughters.
-
-    Attributes
-    ----------
-    title
-        What stands above it.
-    lengths
-        For each state how much is placed in it.
-    arcs
-        The steps.
-    """
+    """The lattice of a word and its daughters; ``lengths`` is how much is placed in each state."""
 
     title: str
     lengths: Sequence[int]

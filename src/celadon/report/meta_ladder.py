@@ -48,16 +48,8 @@ class Rung(NamedTuple):
 def ladder(study: Study) -> tuple[Rung, ...]:
     """Correlate grammaticality, then that with each further aspect, with every rating.
 
-    Parameters
-    ----------
-    study
-        Of a table with the columns of `gruen` or `celadon` and of their four aspects, as ``celadon score`` writes
-        them: ``gruen.grammaticality`` and so on, ``gruen[tier=standard].grammaticality``.
-
-    Returns
-    -------
-    tuple
-        Metric by metric, rating by rating, from one aspect to all four; empty where the table has no such metric.
+    The table has the columns of `gruen` or `celadon` and of their four aspects, as ``celadon score`` writes them:
+    ``gruen.grammaticality``, ``gruen[tier=standard].grammaticality``. Rungs come metric by metric, rating by rating.
     """
     return tuple(rung for metric, combine in _combined(study.table) for rung in _rungs(study, metric, combine))
 

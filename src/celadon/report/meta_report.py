@@ -25,22 +25,7 @@ _NOTES = 14
 
 
 def meta_report(study: Study, *, title: str, source_name: str) -> str:
-    """Return the report of a study as one HTML file that needs nothing else.
-
-    Parameters
-    ----------
-    study
-        The results.
-    title
-        The report's heading.
-    source_name
-        Where the table came from.
-
-    Returns
-    -------
-    str
-        The file's content, to be written as UTF-8; the same for the same study.
-    """
+    """Return the report of a study as one HTML file that needs nothing else; the same for the same study."""
     upper = list(_sections(study))
     lower = _making(study)
     css = style("colors", "report", "tables")

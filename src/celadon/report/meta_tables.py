@@ -351,17 +351,7 @@ def _cell(metric: str, other: str, row: ComparisonRow | None) -> tuple[str, str,
 
 
 def disagreements(study: Study, limit: int, most: int) -> list[Folded]:
-    """For each rating and metric the rows where they differ most.
-
-    Parameters
-    ----------
-    study
-        The results.
-    limit
-        How many characters of a text are shown.
-    most
-        How many rows of each metric are shown.
-    """
+    """Return for each rating and metric the ``most`` rows where they differ most, ``limit`` characters of each."""
     parts: list[Folded] = []
     for human in study.table.humans:
         rows: dict[str, list[DisagreementRow]] = {}

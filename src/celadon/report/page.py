@@ -20,17 +20,7 @@ BYTES = 1_950_000
 
 
 def fitted(render: Callable[[int, int], str], texts: int, most: int) -> str:
-    """Return the most ample page that fits: texts are first shown shorter, then fewer of them are shown.
-
-    Parameters
-    ----------
-    render
-        Makes the page from how many characters of a text and how many texts are shown.
-    texts
-        How many texts there are to show.
-    most
-        How many bytes the page may have.
-    """
+    """Return the most ample page of at most ``most`` bytes: texts are first shown shorter, then fewer are shown."""
     page = ""
     for limit, count in _attempts(texts):
         page = render(limit, count)

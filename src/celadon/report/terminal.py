@@ -83,18 +83,8 @@ def evidence_lines(
 ) -> Iterator[str]:
     """Render the evidence of one metric.
 
-    Parameters
-    ----------
-    sample
-        The text with its references.
-    evidence
-        What its value rests on.
-    screen
-        Where the lines are to be shown.
-    values
-        The value of each aspect by its name, where the metric has aspects.
-    seen
-        The sections rendered before, which are left out; those of this evidence are added.
+    ``values`` has the value of each aspect by name. Sections in ``seen`` are left out; those of this evidence are
+    added.
     """
     if not evidence.aspects:
         yield f"  {one_line(evidence.summary)}"

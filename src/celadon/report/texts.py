@@ -36,17 +36,7 @@ SCALES = {
 
 @dataclass
 class TextView:
-    """Shows texts with their evidence, each aligned once however often it is shown.
-
-    Attributes
-    ----------
-    metrics, columns
-        What the texts were scored with.
-    aspects
-        Those whose values are told.
-    evidence
-        By the position of the text, of its first ``head`` characters.
-    """
+    """Shows texts with their evidence, by position and of the first ``head`` characters, each aligned once."""
 
     metrics: Sequence[Metric]
     columns: Sequence[Column]

@@ -55,13 +55,7 @@ def stage_words(rung: Rung) -> str:
 
 
 def ablation_bars(rows: Sequence[AblationRow]) -> Figure:
-    """Draw the correlation of one metric without some of its parts, a bar for each rating.
-
-    Parameters
-    ----------
-    rows
-        Of one metric; a row that leaves nothing out is the whole metric, and a tick on the other bars.
-    """
+    """Draw the correlation of one metric without some parts, a bar for each rating, with a tick for the whole."""
     parts = list(dict.fromkeys(row.without for row in rows))
     humans = list(dict.fromkeys(row.human for row in rows))[: len(COLOURS)]
     bars = _GroupedBars(0.17, 0.14, len(parts), len(humans))
@@ -85,13 +79,7 @@ def ablation_bars(rows: Sequence[AblationRow]) -> Figure:
 
 
 def ladder_bars(rungs: Sequence[Rung]) -> Figure:
-    """Draw for each rating the correlations of grammaticality, and of that with ever more aspects.
-
-    Parameters
-    ----------
-    rungs
-        Of one metric; intervals are drawn where they are known.
-    """
+    """Draw for each rating one metric's correlations of grammaticality, and of that with ever more aspects."""
     humans = list(dict.fromkeys(rung.human for rung in rungs))
     stages = list(dict.fromkeys(rung.aspects for rung in rungs))
     bars = _GroupedBars(0.2, 0.18, len(humans), len(stages))
@@ -151,13 +139,7 @@ class _GroupedBars(NamedTuple):
 
 
 def reference_curves(rows: Sequence[ReferencesRow]) -> Figure:
-    """Draw each metric's correlation against the number of references it is given, with one standard deviation.
-
-    Parameters
-    ----------
-    rows
-        Of one rating. The six metrics that end highest are coloured and named, others are grey.
-    """
+    """Draw each metric's correlation against its number of references, with one standard deviation; six are named."""
     curves: dict[str, list[ReferencesRow]] = {}
     for row in sorted(rows, key=lambda row: row.references):
         curves.setdefault(row.metric, []).append(row)
@@ -191,15 +173,7 @@ def reference_curves(rows: Sequence[ReferencesRow]) -> Figure:
 
 
 def forest(rows: Sequence[CorrelationRow], *, ceiling: float = math.nan) -> Figure:
-    """Draw each metric's correlation with its 95% interval, the best above.
-
-    Parameters
-    ----------
-    rows
-        Of one rating, level and kind; those without a value come last and say so.
-    ceiling
-        What a perfect metric could reach, drawn as an upright line; NaN where not known.
-    """
+    """Draw each metric's correlation with its 95% interval, the best above; the ceiling is an upright line."""
     ordered = sorted(rows, key=by_value)
     with drawing():
         figure, axes = one_axes(4.8, 1.15 + 0.21 * max(len(ordered), 1))
@@ -261,15 +235,7 @@ def _intervals(axes: Axes, ordered: Sequence[CorrelationRow]) -> None:
 
 
 def heat_map(values: npt.ArrayLike, rows: Sequence[str], columns: Sequence[str]) -> Figure:
-    """Draw correlations from -1 (red) over 0 (white) to 1 (blue); a NaN is left empty.
-
-    Parameters
-    ----------
-    values
-        Rows by columns. With up to twelve columns each cell also shows its number.
-    rows, columns
-        Their names.
-    """
+    """Draw correlations from -1 (red) over 0 (white) to 1 (blue), with numbers up to twelve columns; NaN is empty."""
     matrix = np.asarray(values, float).reshape(len(rows), len(columns))
     numbered = len(columns) <= _NUMBERED
     cell = 0.52 if numbered else 0.22
@@ -309,13 +275,7 @@ def _write_numbers(axes: Axes, matrix: npt.NDArray[np.float64]) -> None:
 
 
 def level_boxes(rows: Sequence[LevelRow]) -> Figure:
-    """Draw boxes of quartiles with whiskers to the ends and a diamond at the mean, one small plot per metric.
-
-    Parameters
-    ----------
-    rows
-        Of one rating, its levels in order.
-    """
+    """Draw boxes of quartiles with whiskers to the ends and a diamond at the mean, one small plot per metric."""
     metrics: dict[str, list[LevelRow]] = {}
     for row in rows:
         metrics.setdefault(row.metric, []).append(row)
@@ -373,14 +333,7 @@ def _boxes(axes: Axes, levels: Sequence[LevelRow]) -> None:
 def rank_agreement(people: Mapping[str, float], metrics: Mapping[str, Mapping[str, float]], *, human: str) -> Figure:
     """Draw the systems' ranks by people and by each metric as a slope chart; crossing lines are disagreements.
 
-    Parameters
-    ----------
-    people
-        Each system's mean rating, more being better.
-    metrics
-        Each metric's mean score of each system, more being better. A system that one of them lacks is left out.
-    human
-        The rating's name.
+    A system that one metric lacks is left out; more is better.
     """
     columns = [people, *metrics.values()]
     systems = [system for system in people if all(math.isfinite(column.get(system, math.nan)) for column in columns)]
@@ -446,18 +399,8 @@ def scatter(
 ) -> Figure:
     """Draw a metric against a rating with the linear fit and its 95% confidence band.
 
-    Parameters
-    ----------
-    values, ratings
-        One of each per row; rows where either is NaN are left out.
-    metric, human
-        The names of the axes.
-    most
-        Of more points than this so many are drawn at random, and the plot says so; the fit is to all.
-    seed
-        Of that draw.
-    size
-        Width and height in inches.
+    Rows where either is NaN are left out. Of more than ``most`` points so many are drawn at random, and the plot says
+    so; the fit is to all.
     """
     x, y = np.asarray(values, float), np.asarray(ratings, float)
     both = np.isfinite(x) & np.isfinite(y)

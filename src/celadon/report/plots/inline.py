@@ -21,17 +21,7 @@ _NO_TURN = re.compile(r"rotate\(-?0 .*\)")
 
 
 def inline_svg(figure: Figure, *, key: str, label: str) -> str:
-    """Return the figure as an ``svg`` element.
-
-    Parameters
-    ----------
-    figure
-        One of the plots.
-    key
-        Letters and digits that no other figure of the page has: they keep their shapes apart.
-    label
-        What the plot shows, for those who do not see it.
-    """
+    """Return the figure as an ``svg`` element; the key is one that no other figure of the page has."""
     root = ElementTree.fromstring(svg_bytes(figure))
     width, height = (float(part) for part in root.attrib["viewBox"].split()[2:])
     inside = "".join(_written(child, key) for child in root)

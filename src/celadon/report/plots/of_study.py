@@ -146,22 +146,7 @@ def all_plots(study: Study) -> Iterator[Plot]:
 
 
 def save_plots(study: Study, folder: str | Path, formats: Sequence[str] = ("svg", "png")) -> tuple[Path, ...]:
-    """Draw everything the study calls for into a folder, which is made where it is missing.
-
-    Parameters
-    ----------
-    study
-        The results; scatter plots are drawn for the six best metrics of each rating.
-    folder
-        Where the files go; those of the same name are replaced.
-    formats
-        ``svg``, ``png`` or both.
-
-    Returns
-    -------
-    tuple of Path
-        The files, in the order they were drawn.
-    """
+    """Draw everything the study calls for into a folder, replacing files of the same name; return the paths."""
     require_matplotlib()
     for kind in formats:
         if kind not in _MAKERS:
