@@ -62,15 +62,7 @@ class PlacedTokens(NamedTuple):
 
 
 def token_spans(one: PlacedTokens, other: PlacedTokens, targets: Sequence[tuple[int, str] | None]) -> tuple[Span, ...]:
-    """Show for each token of a text which of another it belongs to.
-
-    Parameters
-    ----------
-    one, other
-        The texts.
-    targets
-        For each token of the first which of the other it is, and what to say of that; None where there is none.
-    """
+    """Show for each token of a text its target: a token of the other text, and a note; None where there is none."""
     spans: list[Span] = []
     for (start, end), target in zip(one.places.tolist(), targets, strict=True):
         written = one.text[start:end]

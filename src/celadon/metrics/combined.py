@@ -48,10 +48,7 @@ class Computed(NamedTuple):
 def computed_feature(name: str) -> Computed | None:
     """Return the metric that a feature's name stands for; None where only a column of the input can be meant.
 
-    Raises
-    ------
-    UsageError
-        It is a metric, but one that cannot be part of a combination, or its options or its part are wrong.
+    Raises ``UsageError`` for a metric that cannot be part of a combination, and for wrong options or parts.
     """
     named = named_part(name)
     base = named.spec.partition("[")[0] if named else ""
@@ -291,15 +288,7 @@ class Combined(FromFile):
 
 
 def predict(combination: Combination, rows: FloatArray) -> FloatArray:
-    """Return the regression's value for each row of features.
-
-    Parameters
-    ----------
-    combination
-        The fitted regression.
-    rows
-        Texts x features, unscaled, in the combination's order; NaN in a row gives NaN.
-    """
+    """Return the regression's value for each row of unscaled features; NaN in a row gives NaN."""
     scaled = np.asarray(rows, dtype=np.float64)
     if combination.scale == "standard":
         means = np.array([feature.mean for feature in combination.features])

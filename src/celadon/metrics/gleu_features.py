@@ -62,17 +62,7 @@ class SentenceFeatures(Units):
 
 
 def parser_features(batch: Batch, recent: bool = False, chart: str = CHART) -> SentenceFeatures:
-    """Return what the three parsers tell, once for a batch.
-
-    Parameters
-    ----------
-    batch
-        The texts.
-    recent
-        As for :meth:`celadon.scoring.batch.Batch.parses`.
-    chart
-        The chart parser by name, :func:`celadon.parsing.loading.chart_name` where it has another grammar.
-    """
+    """Return the features of the three parsers, once for a batch; ``recent`` as for :meth:`Batch.parses`."""
     return batch.view(("parser features", recent, chart), lambda: _of_parsers(batch, recent, chart))
 
 

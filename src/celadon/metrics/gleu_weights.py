@@ -56,17 +56,7 @@ class Term(msgspec.Struct, frozen=True):
 
 
 class GleuWeights(JsonFile, frozen=True):
-    """A hyperplane between fluent and disfluent sentences.
-
-    Attributes
-    ----------
-    terms
-        Each feature's.
-    bias
-        The score of a sentence whose features are all at their centres.
-    metric
-        Whose weights they are.
-    """
+    """A hyperplane between fluent and disfluent sentences; ``bias`` scores one with all features at their centers."""
 
     FORMAT: ClassVar[str] = FORMAT
 
@@ -104,13 +94,7 @@ def weights_of(metric: str, path: str = "") -> GleuWeights:
 
 
 def read_weights(path: str, metric: str) -> GleuWeights:
-    """Read and check weights.
-
-    Raises
-    ------
-    InputError
-        The file cannot be read or has no such weights; the message says where.
-    """
+    """Read and check weights; the message of an ``InputError`` says where the file is wrong."""
     weights = read_json(path, f"the weights of {metric}", GleuWeights)
     if weights.metric != metric:
         raise InputError(f"{path}: has the weights of {weights.metric!r}, not of {metric}")

@@ -120,19 +120,8 @@ def counts_of_file(
 ) -> DocumentCounts:
     """Count in how many texts of a file each word stands; the file is any that can be scored.
 
-    Parameters
-    ----------
-    path
-        The file.
-    documents
-        From texts to the words of each; texts that cannot be read are left out.
-    reader
-        Who reads them, for messages: ``the word vectors``.
-
-    Raises
-    ------
-    InputError
-        It cannot be read, or there is no text in it that is known; the message says where.
+    ``documents`` returns the words of each text that can be read; ``reader`` names who reads them in messages. Raises
+    ``InputError`` where the file cannot be read or has no known text.
     """
     from celadon.io import BadRow, Fields, Reader
 

@@ -243,17 +243,7 @@ class Grams(NamedTuple):
 
 
 def grams_of(kept: IntArray, owner: IntArray, texts: int, n: int) -> Grams:
-    """Return the n-grams of tokens that are kept.
-
-    Parameters
-    ----------
-    kept, owner
-        Where the tokens are, those of a text together, and which text each is of.
-    texts
-        How many texts there are.
-    n
-        The tokens of an n-gram.
-    """
+    """Return the n-grams of the tokens at ``kept``, those of a text together; ``owner`` is the text of each."""
     sizes = np.bincount(owner, minlength=texts)
     counts = np.maximum(sizes - n + 1, np.minimum(sizes, 1))
     of_gram = np.repeat(np.arange(texts), counts)

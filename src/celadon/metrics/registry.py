@@ -206,13 +206,7 @@ def split_specs(text: str) -> list[str]:
 
 
 def with_option(specs: Iterable[str], option: str, value: int) -> list[str]:
-    """Give an option to each metric that has it and was not given one.
-
-    Raises
-    ------
-    UsageError
-        No metric has it.
-    """
+    """Give an option to each metric that has it and was not given one; raise ``UsageError`` where no metric has it."""
     found, has_it = [], False
     for spec in specs:
         metric = load(spec)

@@ -207,14 +207,8 @@ def _clause(pull: Pull) -> str:
 class QualityFeatures:
     """The features of the texts of a batch.
 
-    Attributes
-    ----------
-    named
-        Texts x ``NAMED``; NaN where a text of one sentence has none.
-    vectors
-        Texts x statistics x width: the mean, the least and the greatest, place by place, of the sentences' meanings.
-    reasons
-        For each text that cannot be read, why.
+    ``named`` is texts x ``NAMED``, with NaN where a text of one sentence has none; ``vectors`` is texts x statistics x
+    width: the mean, the least and the greatest of the sentences' meanings.
     """
 
     named: FloatArray

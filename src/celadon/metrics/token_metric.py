@@ -63,15 +63,7 @@ class TokenMetric(IdfMetric):
 
 
 def reasons_of(batch: Batch, states: TokenStates, values: FloatArray, weightless: set[str]) -> dict[int, str]:
-    """Why each row without a value has none.
-
-    Parameters
-    ----------
-    batch, states, values
-        The rows, their tokens, and their values.
-    weightless
-        The texts of which no token counts.
-    """
+    """Return why each row without a value has none; no token of the ``weightless`` texts counts."""
     found = {}
     for row in np.flatnonzero(np.isnan(values)).tolist():
         text = batch.samples[row].text
@@ -80,17 +72,7 @@ def reasons_of(batch: Batch, states: TokenStates, values: FloatArray, weightless
 
 
 class TokenWeights:
-    """What the tokens of texts count.
-
-    Parameters
-    ----------
-    encoder
-        What reads them.
-    counts
-        What weights come from; None where all tokens count alike.
-    marks
-        What the marks count then.
-    """
+    """What the tokens of texts count; without ``counts`` all count alike, and the marks of the encoder ``marks``."""
 
     def __init__(self, encoder: TokenEncoder, counts: DocumentCounts | None, marks: float) -> None:
         self._encoder, self._marks = encoder, marks

@@ -78,13 +78,7 @@ class OfTrees(Metric):
 
 
 def check_use_of_trees(metrics: Iterable[Metric]) -> None:
-    """Refuse trees that no metric asked for would look at.
-
-    Raises
-    ------
-    UsageError
-        There is none that could.
-    """
+    """Raise ``UsageError`` for trees that no requested metric would look at."""
     if not any(
         isinstance(each, OfTrees) for metric in metrics for each in (unbound(metric), *metric.members().values())
     ):

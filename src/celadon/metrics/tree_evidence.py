@@ -19,18 +19,8 @@ ROOTS = -1
 class WrongTreelet(NamedTuple):
     """A treelet that is not as in the reference: words are told by their numbers in the reference.
 
-    Attributes
-    ----------
-    head
-        The treelet's word; ``ROOTS`` for that of several roots.
-    expected
-        Its words as the reference has them.
-    found
-        Those that the text has, in its order.
-    moved
-        The fewest of these that would have to be moved; of several choices, always the same.
-    note
-        What it takes to mend it.
+    ``head`` is ``ROOTS`` for the treelet of several roots; ``moved`` are the fewest of the words in the text that would
+    have to be moved, and ``note`` says what it takes to mend it.
     """
 
     head: int
@@ -50,27 +40,7 @@ def explain(
     compared: Compared,
     pair: int,
 ) -> Evidence:
-    """Show why one pair has its value: the tree of the reference, the treelets that went wrong, new and lost words.
-
-    Parameters
-    ----------
-    metric
-        The metric as it was asked for.
-    told
-        Its parts.
-    sample
-        The text with its references.
-    reference
-        The number of the reference.
-    normalisation
-        Of the words.
-    heads
-        Of the reference's words.
-    compared
-        What came of comparing.
-    pair
-        Which of its pairs it is.
-    """
+    """Show why one pair has its value: the tree of the reference, the treelets that went wrong, new and lost words."""
     text = located_words(sample.text, normalisation)
     words = located_words(sample.references[reference], normalisation)
     begin = int(compared.operations.reference_words[:pair].sum())

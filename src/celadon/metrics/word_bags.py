@@ -43,16 +43,8 @@ class WordReading(NamedTuple):
 class ReadText(NamedTuple):
     """The words of a text that count and have a vector.
 
-    Attributes
-    ----------
-    numbers
-        The numbers of their vectors, in the order of the text.
-    sentences
-        The sentence of each; all 0 where these are not told apart.
-    counted
-        How many words count, with a vector or without.
-    reason
-        Why the text cannot be compared; empty where it can.
+    ``sentences`` are all 0 where they are not told apart, ``counted`` includes words without a vector, and ``reason``
+    says why the text cannot be compared.
     """
 
     numbers: IntArray
@@ -134,13 +126,7 @@ def reference_counts(batch: Batch, reading: WordReading) -> DocumentCounts:
 
 
 def file_counts(path: str, reading: WordReading) -> DocumentCounts:
-    """Count in how many texts of a file each word stands; the file is any that can be scored.
-
-    Raises
-    ------
-    InputError
-        It cannot be read, or there is no text in it that the vectors know; the message says where.
-    """
+    """Count in how many texts of a file each word stands; raise ``InputError`` if the vectors know none of them."""
     words = reading.table.words
 
     def documents(texts: Sequence[str]) -> Iterator[list[str]]:
@@ -168,16 +154,9 @@ class LocalText(NamedTuple):
 class Pairing(NamedTuple):
     """Which pieces are compared.
 
-    Attributes
-    ----------
-    pieces
-        Stretches of texts, each of which becomes a bag.
-    left, right
-        The two pieces of each comparison.
-    weights
-        What it counts of the distance of its text and reference.
-    choices
-        Of each text with a reference: the sample, its first comparison, and one more than its last.
+    ``left`` and ``right`` are the pieces of each comparison, ``weights`` what it counts of the distance of its text and
+    reference. ``choices`` are the sample, the first comparison and one more than the last of each text with a
+    reference.
     """
 
     pieces: tuple[LocalText, ...]
@@ -190,19 +169,7 @@ class Pairing(NamedTuple):
 def weighted_words(
     read: Mapping[str, ReadText], vectors: WordVectors, counts: DocumentCounts | None, *, unit: bool
 ) -> tuple[Points, dict[str, LocalText]]:
-    """Return the words of all texts and what each counts; words without weight are left out.
-
-    Parameters
-    ----------
-    read
-        The texts.
-    vectors
-        Their vectors.
-    counts
-        What the words' weights come from; None where all count alike.
-    unit
-        Whether all vectors have length 1.
-    """
+    """Return the words of all texts and what each counts, all alike without counts; those of no weight are left out."""
     flat = np.concatenate([np.zeros(0, dtype=np.int64), *(one.numbers for one in read.values())])
     row = np.zeros(len(vectors.words), dtype=np.int64)
     row[flat] = 1
@@ -278,15 +245,8 @@ def _bags(found: _Points, count: int, points: int) -> Bags:
 def bags_and_points(kind: str, pieces: Sequence[LocalText], points: Points) -> tuple[Bags, FloatArray]:
     """Return the bag of each piece, and the vectors of the points in them.
 
-    Parameters
-    ----------
-    kind
-        ``WORDS``: each word that counts, by its weight. ``SENTENCES``: each sentence, at the mean of its words, by the
-        sum of their weights. ``BOTH``.
-    pieces
-        The texts, none of them without words.
-    points
-        The words.
+    Words have their weights; sentences stand at the mean of their words, with the sum of their weights. No piece may be
+    without words.
     """
     owner = np.repeat(np.arange(len(pieces)), [len(piece.words) for piece in pieces])
     words = np.concatenate([np.zeros(0, dtype=np.int64), *(piece.words for piece in pieces)])

@@ -32,15 +32,7 @@ Place = tuple[int, int]
 
 
 class Transition(NamedTuple):
-    """Two adjacent sentences.
-
-    Attributes
-    ----------
-    first, second
-        Their characters in the text, begin and end.
-    similarity
-        Their Word Mover's similarity, 0 to 1; NaN where one has no known content word.
-    """
+    """Two adjacent sentences, and their Word Mover's similarity: NaN where one has no known content word."""
 
     first: Place
     second: Place
@@ -56,15 +48,7 @@ class Transitions:
 
 
 def transitions(batch: Batch, model: str = "builtin") -> Transitions:
-    """Compare the adjacent sentences of all texts, once for a batch.
-
-    Parameters
-    ----------
-    batch
-        The texts.
-    model
-        The word vectors: ``builtin`` or a folder.
-    """
+    """Compare the adjacent sentences of all texts, once for a batch."""
     return batch.view(("transitions", model), lambda: _compare(batch, model))
 
 
@@ -109,14 +93,7 @@ def _unknown(text: str, vectors: WordVectors) -> str | None:
 def transition_sections(transitions: Sequence[Transition], threshold: float, note: str) -> tuple[Section, ...]:
     """Mark the sentences after weak transitions, and show these transitions, the weakest first.
 
-    Parameters
-    ----------
-    transitions
-        All of a text.
-    threshold
-        The similarity below which a transition is weak.
-    note
-        What is said of a sentence: a format that takes the similarity.
+    ``note`` is a format that takes the similarity.
     """
     weak = [each for each in transitions if each.similarity < threshold]
     marks = tuple(Span(*each.second, WEAK, note.format(each.similarity), each.similarity) for each in weak)

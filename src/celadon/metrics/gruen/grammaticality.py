@@ -34,15 +34,7 @@ class SentenceGrammar(Units):
 
 
 def sentence_grammar(batch: Batch, likelihood: str, acceptability: str) -> SentenceGrammar:
-    """Judge each sentence, once for a batch.
-
-    Parameters
-    ----------
-    batch
-        The texts.
-    likelihood, acceptability
-        The models that judge.
-    """
+    """Judge each sentence with the two models, once for a batch."""
     key = ("sentence grammar", likelihood, acceptability)
     return batch.view(key, lambda: _judge(batch, likelihood, acceptability))
 

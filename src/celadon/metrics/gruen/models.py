@@ -14,19 +14,7 @@ if TYPE_CHECKING:
 
 
 class Tier(NamedTuple):
-    """Which models judge.
-
-    Attributes
-    ----------
-    likelihood
-        The language model of the likelihoods.
-    acceptability
-        The encoder or classifier of acceptability.
-    order
-        The encoder, ``lm:NAME`` or ``hf:NAME`` that tells the order.
-    vectors
-        The word vectors of focus.
-    """
+    """Which models judge; ``order`` is an encoder, ``lm:NAME`` or ``hf:NAME``, ``vectors`` are those of focus."""
 
     likelihood: str
     acceptability: str

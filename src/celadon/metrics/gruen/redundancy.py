@@ -46,19 +46,7 @@ TOO_LONG = f"too long to compare all pairs of its sentences: more than {MAX_CHAR
 
 @dataclass(frozen=True)
 class RedundancyThresholds:
-    """From which shares on two sentences repeat each other.
-
-    Attributes
-    ----------
-    common_substring
-        A: of the shorter string, the share that the longest common substring exceeds.
-    common_run
-        B: of the words of the sentence with fewer, the share that the longest common run of words exceeds.
-    edit_distance
-        C: of the longer string, the share that the edit distance in characters stays below.
-    common_words
-        D: of the words of the sentence with fewer, the share that the common words exceed.
-    """
+    """From which shares on two sentences repeat each other, as for :func:`celadon.text.repetition.repeated_pairs`."""
 
     common_substring: float = 0.8
     common_run: float = 0.8
@@ -78,14 +66,8 @@ DEFAULTS = RedundancyThresholds()
 class Redundancies:
     """What the sentences of each text of a batch repeat.
 
-    Attributes
-    ----------
-    parts
-        The number of sentences, of pairs that repeat each other, and of pairs with each feature; NaN where null.
-    features
-        The features of all pairs, counted; NaN where null.
-    reasons
-        For each row without numbers, why.
+    ``parts`` are the numbers of sentences, of repeating pairs and of pairs with each feature, and ``features`` the
+    features of all pairs; NaN where null.
     """
 
     parts: Mapping[str, FloatArray]
@@ -94,15 +76,7 @@ class Redundancies:
 
 
 def redundancies(batch: Batch, thresholds: RedundancyThresholds = DEFAULTS) -> Redundancies:
-    """Count what the sentences of each text repeat; once for a batch, and once for equal texts.
-
-    Parameters
-    ----------
-    batch
-        The texts.
-    thresholds
-        What counts as a repetition.
-    """
+    """Count what the sentences of each text repeat; once for a batch, and once for equal texts."""
     return batch.view(("redundancies", thresholds), lambda: _count_all(batch, thresholds))
 
 
@@ -142,16 +116,8 @@ def _pairs(text: str, sentences: list[Place], thresholds: RedundancyThresholds) 
 class RedundantPair:
     """Two sentences that repeat each other, with places in the text.
 
-    Attributes
-    ----------
-    numbers
-        Which sentences, counted from 1.
-    sentences
-        Where they are.
-    features
-        Some of ``ABCD``.
-    shared
-        What they have in common: places in the one and in the other, in order and without overlap.
+    ``numbers`` count from 1, ``features`` are some of ``ABCD``, and ``shared`` has places in the one and in the other,
+    in order and without overlap.
     """
 
     numbers: tuple[int, int]
