@@ -42,13 +42,7 @@ View = TypeVar("View")
 
 
 class Batch:
-    """Samples with memoised views.
-
-    Parameters
-    ----------
-    samples
-        What is to be scored; kept as it is, never changed.
-    """
+    """Samples with memoized views; the samples are never changed."""
 
     def __init__(self, samples: Sequence[Sample]) -> None:
         self.samples: tuple[Sample, ...] = tuple(samples)
@@ -77,16 +71,9 @@ class Batch:
     ) -> Likelihoods:
         """Return what a language model makes of the texts.
 
-        Parameters
-        ----------
-        model
-            The model in its usual notation: ``builtin``, ``smollm2``, ``hf:NAME``, ``ngram:PATH``, a folder.
-        context
-            ``sentence`` scores each sentence on its own, ``document`` each text as a whole.
-        variant
-            For a masked model's pseudo-log-likelihood: ``l2r`` or ``original``; empty for the model's own way.
-        recent
-            Take what this process made lately where it is still there: to explain scores, not to make them.
+        The context ``sentence`` scores each sentence on its own, ``document`` each text as a whole. The variant of a
+        masked model's pseudo-log-likelihood is ``l2r`` or ``original``. With ``recent``, results that this process
+        still has are taken: to explain scores, not to make them.
         """
         key = ("token scores", model, context, variant, recent)
         return self.view(key, lambda: likelihoods_of(self, model, context, variant, recent))
@@ -96,13 +83,7 @@ class Batch:
         return self.view(("encodings", model), lambda: encodings_of(self, model))
 
     def token_states(self, model: str = "builtin") -> TokenStates:
-        """Return the tokens of all texts and references, and what an encoder makes of each in its context.
-
-        Parameters
-        ----------
-        model
-            ``builtin``, ``minilm``, ``hf:NAME``, or a folder.
-        """
+        """Return the tokens of all texts and references, and what an encoder makes of each in its context."""
         return self.view(("token states", model), lambda: TokenStates(self.samples, token_encoder(model)))
 
     def acceptability(self, model: str = "builtin") -> Acceptabilities:
@@ -114,15 +95,7 @@ class Batch:
         return self.view(("order", model), lambda: orders_of(self, model))
 
     def parses(self, parser: str, *, recent: bool = False) -> Parses:
-        """Return what a parser makes of the sentences.
-
-        Parameters
-        ----------
-        parser
-            ``link-grammar``, ``chart``, ``chart:GRAMMAR`` or ``spacy-sm``.
-        recent
-            Take what this process parsed lately where it is still there: to explain scores, not to make them.
-        """
+        """Return what a parser makes of the sentences; ``recent`` as for :meth:`token_scores`."""
         return self.view(("parses", parser, recent), lambda: parses_of(self, parser, recent))
 
     def trees(self, normalisation: str, parser: str) -> Trees:

@@ -28,16 +28,9 @@ TEMPERATURE = 6.0
 class Orders:
     """The splits of each text into the sentences up to one and those after it.
 
-    Attributes
-    ----------
-    owner
-        The sample of each split; samples in order, splits in order. A text of one sentence has none.
-    borders
-        The characters of the sentences before and after each border in their text: begin, end, begin, end.
-    kept, swapped
-        The logit that the two parts are in their right order: as they stand, and with the parts swapped.
-    reasons
-        For each sample that could not be read, why.
+    A text of one sentence has none. ``borders`` are the characters of the sentences before and after each border:
+    begin, end, begin, end. ``kept`` and ``swapped`` are the logits that the two parts are in their right order as they
+    stand, and swapped.
     """
 
     owner: IntArray

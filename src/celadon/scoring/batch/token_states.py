@@ -22,15 +22,7 @@ class Pair(NamedTuple):
 
 
 class TokenStates:
-    """The tokens of all texts and references, equal ones once; vectors are made where they are asked for.
-
-    Parameters
-    ----------
-    samples
-        The batch.
-    encoder
-        What reads them.
-    """
+    """The tokens of all texts and references, equal ones once; vectors are made where they are asked for."""
 
     def __init__(self, samples: Sequence[Sample], encoder: TokenEncoder) -> None:
         self.encoder = encoder
@@ -54,15 +46,7 @@ class TokenStates:
     def chunks(
         self, layers: Sequence[int], tokens: int = _TOKENS_AT_ONCE
     ) -> Iterator[tuple[list[Pair], Mapping[str, Float32Array]]]:
-        """Yield pairs, all of a sample together, with the vectors of their tokens.
-
-        Parameters
-        ----------
-        layers
-            As for :meth:`TokenEncoder.states`.
-        tokens
-            About how many tokens' vectors are held at a time.
-        """
+        """Yield pairs, all of a sample together, with their tokens' vectors: about ``tokens`` of them at a time."""
         waiting: list[Pair] = []
         texts: dict[str, None] = {}
         size, sample = 0, -1
@@ -85,15 +69,7 @@ class TokenStates:
         return sample.text, sample.references[pair.reference]
 
     def vectors(self, texts: Iterable[str], layers: Sequence[int]) -> Mapping[str, Float32Array]:
-        """Return the vectors of the tokens of texts, a row each, of length 1 where they are of one layer.
-
-        Parameters
-        ----------
-        texts
-            Texts that can be read.
-        layers
-            As for :meth:`TokenEncoder.states`.
-        """
+        """Return the vectors of the tokens of readable texts, a row each, of length 1 where they are of one layer."""
         wanted, kept = list(dict.fromkeys(texts)), self._kept.get(tuple(layers), {})
         missing = [text for text in wanted if text not in kept]
         if missing:

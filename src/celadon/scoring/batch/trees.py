@@ -22,14 +22,8 @@ OTHER_WORDS = "the tree given for the reference has other words than the referen
 class Trees:
     """The trees over the words of each usable reference, in the order of the pairs of :class:`Words`.
 
-    Attributes
-    ----------
-    heads
-        For each word of each pair's reference, pair after pair, the number of its head in the reference; -1 for a root.
-    starts
-        Where each pair begins in ``heads``, with one more at the end; a pair without a tree has nothing there.
-    reasons
-        For each pair without a tree, why.
+    ``heads`` has for each word of each pair's reference, pair after pair, the number of its head in the reference, -1
+    for a root; ``starts`` where each pair begins, with one more at the end; ``reasons`` why a pair has no tree.
     """
 
     heads: IntArray

@@ -32,17 +32,7 @@ class Unit(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Units:
-    """The units of a batch.
-
-    Attributes
-    ----------
-    owner
-        The sample of each unit; samples in order, units in order.
-    starts, ends
-        The characters of each unit in its text.
-    reasons
-        For each sample without units, why.
-    """
+    """The units of a batch in order: the sample of each, its characters, and why a sample has none."""
 
     owner: IntArray
     starts: IntArray
@@ -75,14 +65,8 @@ class Parses(Units):
 class Likelihoods(Units):
     """What a language model says of each unit.
 
-    Attributes
-    ----------
-    tokens
-        The scored tokens of each unit, with characters counted from the unit's beginning.
-    logprobs, unigrams
-        For each unit the sums over its tokens; the unigrams are NaN where the model has no table of them.
-    lengths
-        The number of tokens of each unit, never 0.
+    Characters of tokens count from the unit's beginning. ``logprobs`` and ``unigrams`` are sums over tokens, the latter
+    NaN where the model has no table of them; ``lengths`` are never 0.
     """
 
     tokens: tuple[TokenScores, ...]
@@ -231,17 +215,7 @@ def same_units(left: Units, right: Units) -> tuple[IntArray, IntArray]:
 
 
 def means(owner: IntArray, values: FloatArray, samples: int) -> FloatArray:
-    """Return the mean of each text's values; NaN for a text without.
-
-    Parameters
-    ----------
-    owner
-        The text of each value.
-    values
-        The values.
-    samples
-        The number of texts.
-    """
+    """Return the mean of each text's values; NaN for a text without."""
     count = np.bincount(owner, minlength=samples).astype(np.float64)
     total = np.bincount(owner, weights=values, minlength=samples)
     mean: FloatArray = np.divide(total, count, out=np.full(samples, np.nan), where=count > 0)

@@ -19,22 +19,8 @@ class Words:
     Equal strings are split once: a *document* is a distinct string. ``pair_*`` list each sample's usable references
     (those with words, of texts with words), samples in order, references in order.
 
-    Attributes
-    ----------
-    documents
-        The distinct strings.
-    ids
-        The words of all documents, one after another, as numbers that are equal where the words are.
-    starts
-        Where each document begins in ``ids``, with one more at the end.
-    vocabulary
-        Every number is below this.
-    text
-        The document of each sample's text.
-    pair_sample, pair_reference, pair_document
-        For each usable pair: the sample, which of its references, and that reference's document.
-    without_words, without_reference
-        The samples whose text has no words; of the others, those that have no usable reference.
+    ``ids`` are the words of all documents, one after another, equal numbers below ``vocabulary`` for equal words;
+    ``starts`` is where each document begins, with one more at the end; ``text`` is the document of each sample's text.
     """
 
     documents: tuple[str, ...]

@@ -101,17 +101,7 @@ def width_of(layout: str) -> int | None:
 
 
 def unpacked(metric: str, layout: str, rows: Rows, reasons: Mapping[int, str]) -> MetricScores:
-    """The scores again, bit for bit.
-
-    Parameters
-    ----------
-    metric
-        The metric in its notation.
-    layout, rows
-        As :func:`layout_of` and :func:`packed` gave them.
-    reasons
-        For each row without a value, why.
-    """
+    """Return the scores of :func:`packed` again, bit for bit."""
     columns = []
     at = 0
     for kind, count in _columns(layout):

@@ -46,15 +46,7 @@ def is_wanted_everywhere() -> bool:
 
 @dataclass(frozen=True)
 class CacheSettings:
-    """Which cache; plain data, for processes that open their own.
-
-    Attributes
-    ----------
-    path
-        The file; None for the one in the user's celadon folder.
-    max_bytes
-        How large it may grow.
-    """
+    """Which cache; plain data, for processes that open their own. Without a path it is the user's."""
 
     path: str | None = None
     max_bytes: int = DEFAULT_MAX_BYTES
@@ -69,19 +61,9 @@ class ScoreCache:
 
     Threads may share one; processes open their own of the same file.
 
-    Parameters
-    ----------
-    path
-        The file; None for the one in the user's celadon folder.
-    max_bytes
-        How large it may grow before the least recently used scores go.
-    say
-        Told once what went wrong, if anything.
-
-    Attributes
-    ----------
-    hits, misses
-        How many scores (of one text under one metric) were there, and how many were not.
+    Without a path it is the file in the user's celadon folder; the least recently used scores go where it exceeds
+    ``max_bytes``. ``say`` is told once what went wrong. ``hits`` and ``misses`` count scores of one text under one
+    metric.
     """
 
     def __init__(

@@ -55,15 +55,7 @@ class UnusableFileError(Exception):
 
 
 class ScoreFile:
-    """An open file; every failure of SQLite is the caller's.
-
-    Parameters
-    ----------
-    path
-        The file; made where there is none.
-    max_bytes
-        How large it may grow before the least recently used rows go.
-    """
+    """An open file, made where there is none; every failure of SQLite is the caller's."""
 
     def __init__(self, path: Path, max_bytes: int) -> None:
         self._max_bytes = max_bytes
@@ -195,19 +187,8 @@ def _prepare(database: sqlite3.Connection, max_bytes: int) -> None:
 def open_or_replace(path: Path, max_bytes: int, say: Say, *, check: bool = False) -> ScoreFile | None:
     """Open the file; one that is damaged or not ours is set aside for a new one.
 
-    Parameters
-    ----------
-    path, max_bytes
-        As for :class:`ScoreFile`.
-    say
-        Told what went wrong, if anything.
-    check
-        Whether to look the whole file through for damage.
-
-    Returns
-    -------
-    ScoreFile or None
-        None where there can be none: no permission, no space, another process that never ends its transaction.
+    With ``check`` the whole file is searched for damage. Returns None where there can be none: no permission, no space,
+    another process that never ends its transaction.
     """
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
