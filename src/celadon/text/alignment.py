@@ -77,13 +77,7 @@ def too_long(reference_lengths: IntArray, text_lengths: IntArray) -> npt.NDArray
 
 
 def align(references: Ragged, texts: Ragged) -> Alignment:
-    """Align each text with its reference.
-
-    Parameters
-    ----------
-    references, texts
-        As many of one as of the other; equal numbers are equal words.
-    """
+    """Align each text with its reference; equal numbers are equal words."""
     starts = np.concatenate([[0], np.cumsum(references.lengths)])
     partner = np.full(int(starts[-1]), -1, dtype=np.int64)
     for rows in groups(references.lengths, texts.lengths):

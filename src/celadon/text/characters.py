@@ -15,19 +15,7 @@ def character_overlaps(
 ) -> tuple[IntArray, IntArray]:
     """Count the character n-grams of documents and those that pairs of them share; white space does not count.
 
-    Parameters
-    ----------
-    documents
-        The strings.
-    left, right
-        The pairs, as positions in ``documents``.
-    longest
-        Orders 1 to this are counted.
-
-    Returns
-    -------
-    tuple
-        ``totals[order - 1, document]`` and ``shared[order - 1, pair]``.
+    Returns ``totals[order - 1, document]`` and ``shared[order - 1, pair]`` for the orders from 1 to ``longest``.
     """
     dense = ["".join(document.split()) for document in documents]
     starts = np.concatenate([[0], np.cumsum([len(document) for document in dense])]).astype(np.int64)

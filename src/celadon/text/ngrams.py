@@ -39,19 +39,7 @@ def _renumbered(codes: IntArray) -> tuple[IntArray, int]:
 
 
 def make_grams(ids: IntArray, starts: IntArray, vocabulary: int, n: int) -> Grams:
-    """Number the n-grams of every document.
-
-    Parameters
-    ----------
-    ids
-        The words of all documents as numbers below ``vocabulary``.
-    starts
-        Where each document begins, with one more at the end.
-    vocabulary
-        The number of distinct words.
-    n
-        How many words make one n-gram.
-    """
+    """Number the n-grams of every document; ``starts`` is where each begins in ``ids``, with one more at the end."""
     size = max(vocabulary, 1)
     if n == 1:
         return Grams(ids, starts, size)
@@ -85,14 +73,7 @@ def overlap(grams: Grams, left: IntArray, right: IntArray) -> IntArray:
 def shared_counts(left: IntArray, right: IntArray, size: int, groups: int) -> IntArray:
     """How many items each group has on both sides, repeats counted as often as both have them.
 
-    Parameters
-    ----------
-    left, right
-        The items of both sides as ``group * size + code``.
-    size
-        More than any code.
-    groups
-        The number of groups.
+    Items are ``group * size + code``.
     """
     return _shared(np.concatenate([left * 2, right * 2 + 1]), size, groups)
 

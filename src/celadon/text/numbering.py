@@ -51,15 +51,7 @@ class _Places(NamedTuple):
 
 
 def number_words(documents: Sequence[str], normalisation: str) -> NumberedWords:
-    """Split documents into the same words as :func:`celadon.text.words.words` and number them.
-
-    Parameters
-    ----------
-    documents
-        The texts.
-    normalisation
-        The name of the normalisation.
-    """
+    """Split documents into the same words as :func:`celadon.text.words.words` and number them."""
     split = splitter(normalisation)
     ascii_at = np.array([document.isascii() for document in documents], dtype=np.bool_)
     plain = [document for document in documents if document.isascii()]

@@ -23,17 +23,7 @@ class Operations(NamedTuple):
 
 
 def count_operations(references: Ragged, texts: Ragged, alignment: Alignment, vocabulary: int) -> Operations:
-    """Count the operations of each pair.
-
-    Parameters
-    ----------
-    references, texts
-        As many of one as of the other; equal numbers are equal words.
-    alignment
-        Of these.
-    vocabulary
-        Every number is below this.
-    """
+    """Count the operations of each pair; every number of a word is below ``vocabulary``."""
     pairs = len(references.lengths)
     at, pair = expand(np.concatenate([[0], np.cumsum(references.lengths)]), np.arange(pairs))
     word = references.values[references.starts[pair] + at - alignment.starts[pair]]

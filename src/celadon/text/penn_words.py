@@ -55,18 +55,7 @@ _REST = re.compile(r"""[\s"'’”»)\]}]*""")
 
 
 def penn_words(sentence: str) -> list[Word]:
-    """Split a sentence into words of the Penn Treebank.
-
-    Parameters
-    ----------
-    sentence
-        One sentence of plain text; text that is split into such words already comes out as it is.
-
-    Returns
-    -------
-    list of Word
-        The words, with the characters they stand for; these follow each other and do not overlap.
-    """
+    """Split a sentence into words of the Penn Treebank, in order; text that is split already comes out as it is."""
     return [word for match in _PATTERN.finditer(sentence) for word in _words(match, sentence)]
 
 

@@ -44,12 +44,7 @@ class RepeatedPair(NamedTuple):
 class SharedParts(NamedTuple):
     """What two sentences have in common, with places in the one and in the other.
 
-    Attributes
-    ----------
-    substring
-        The longest common substring, the first of several; None where there is none.
-    words
-        The common words; of a word that one sentence has more often, the first ones.
+    The substring is the first of several; of a word that one sentence has more often, the first ones are taken.
     """
 
     substring: tuple[Place, Place] | None
@@ -59,16 +54,8 @@ class SharedParts(NamedTuple):
 class RepeatedGrams(NamedTuple):
     """The n-grams of words that came before; none goes over the end of a sentence.
 
-    Attributes
-    ----------
-    n
-        The number of words.
-    total
-        How many n-grams there are.
-    in_text, in_sentence
-        How many of them came before in the text, and in the same sentence.
-    places
-        Those that came before in the text.
+    ``in_text`` and ``in_sentence`` count those that came before in the text and in the same sentence; ``places`` are
+    those of the text.
     """
 
     n: int
@@ -193,13 +180,7 @@ def _has_common(shorter: str, longer: str, length: int) -> bool:
 
 
 def shared_parts(left: str, right: str) -> SharedParts:
-    """Return what two sentences have in common, and where.
-
-    Parameters
-    ----------
-    left, right
-        The sentences; places are counted from the beginning of each.
-    """
+    """Return what two sentences have in common, and where; places are counted from the beginning of each."""
     start, length = _longest_common(left, right)
     there = right.find(left[start : start + length])
     substring = ((start, start + length), (there, there + length)) if length else None
@@ -228,15 +209,7 @@ def _first(found: Sequence[Word], wanted: Counter[str]) -> tuple[Place, ...]:
 
 
 def sentence_words(text: str, sentences: Sequence[Place]) -> list[list[Word]]:
-    """Return the words of each sentence with their places in the text.
-
-    Parameters
-    ----------
-    text
-        The text.
-    sentences
-        The places of its sentences.
-    """
+    """Return the words of each sentence with their places in the text."""
     return [
         [
             Word(word.form, word.start + start, word.end + start)
@@ -251,17 +224,8 @@ def repeated_grams(
 ) -> RepeatedGrams:
     """Find the n-grams of a text that came before.
 
-    Parameters
-    ----------
-    sentences
-        The words of each sentence, as :func:`sentence_words` gives them.
-    n
-        The number of words.
-    ignored
-        An n-gram of such words alone does not count: function words come again in every text.
-    within
-        At most so many words before, in the whole text and in the sentence; None for any number. Without it, long texts
-        have a larger share than short ones.
+    An n-gram of ignored words alone does not count: function words come again in every text. ``within`` limits how many
+    words before it may stand; without it, long texts have a larger share than short ones.
     """
     last: dict[tuple[str, ...], tuple[int, int]] = {}
     total = in_sentence = offset = 0
@@ -285,19 +249,8 @@ def repeated_grams(
 def longest_loop(sentence: Sequence[Word], gap: int, ignored: frozenset[str] = frozenset()) -> Loop | None:
     """Find the longest run of words that comes again without overlap, of several the one with the fewest words between.
 
-    Parameters
-    ----------
-    sentence
-        The words of a sentence.
-    gap
-        At most so many words may stand between: 0 finds "the the", 1 "the bottle of the bottle".
-    ignored
-        A run of such words alone counts only where it comes again at once.
-
-    Returns
-    -------
-    Loop or None
-        None where nothing comes again, or begins again more than ``MAX_DISTANCE`` words later.
+    At most ``gap`` words may stand between: 0 finds "the the", 1 "the bottle of the bottle". A run of ignored words
+    alone counts only where it comes again at once. None where nothing begins again within ``MAX_DISTANCE`` words.
     """
     best: Loop | None = None
     for end, distance, length in _recurring(sentence):

@@ -21,15 +21,7 @@ def is_wordless(text: str) -> bool:
 
 
 def script_share(text: str, scripts: tuple[str, ...]) -> float:
-    """Return the share of a text's letters that are in the given scripts; 1 for a text without letters.
-
-    Parameters
-    ----------
-    text
-        Any text; digits, marks and punctuation do not count.
-    scripts
-        Names of Unicode scripts: ``Latin``, ``Cyrillic``.
-    """
+    """Return the share of a text's letters that are in the Unicode scripts; 1 for a text without letters."""
     if text.isascii() and "Latin" in scripts:
         return 1.0
     letters = len(_LETTER.findall(text))

@@ -28,13 +28,10 @@ def lcs_lengths(left: Ragged, right: Ragged) -> IntArray:
 def common_positions(left: Ragged, right: Ragged) -> tuple[IntArray, IntArray]:
     """Where the words of one longest common subsequence of each pair stand in the left sequence.
 
-    Of several, the one found by walking from both ends: a match is taken, else the right sequence is stepped back
-    only if that is strictly better (the choice that the union LCS of ROUGE-Lsum rests on).
+    Of several, the one found by walking from both ends: a match is taken, else the right sequence is stepped back only
+    if that is strictly better (the choice that the union LCS of ROUGE-Lsum rests on).
 
-    Returns
-    -------
-    tuple
-        The pairs and the positions, as two arrays of the same length.
+    Returns the pairs and the positions, as two arrays of the same length.
     """
     pairs, positions = [np.zeros(0, dtype=np.int64)], [np.zeros(0, dtype=np.int64)]
     for rows in groups(left.lengths, right.lengths):

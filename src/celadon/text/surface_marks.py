@@ -43,12 +43,7 @@ def unknown_marks(text: str) -> list[Place]:
 def loose_end(sentence: str, last: bool = False) -> LooseEnd | None:
     """Return where a sentence breaks off: on a word that must have another after it, or without any mark of its end.
 
-    Parameters
-    ----------
-    sentence
-        The sentence.
-    last
-        Whether it is the last of its text, which may do without a full stop, as headlines and lists do.
+    The last sentence of a text may do without a full stop, as headlines and lists do.
     """
     words = list(_WORD.finditer(sentence))
     if not words:

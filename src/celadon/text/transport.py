@@ -42,14 +42,7 @@ _POINTS_AT_ONCE = 1 << 14
 class Bags(NamedTuple):
     """Bags of points: those of bag ``b`` are ``starts[b]`` to ``starts[b + 1]`` of both arrays.
 
-    Attributes
-    ----------
-    items
-        The points, as numbers of rows of a table of vectors; each at most once in a bag.
-    shares
-        What each is of its bag; they sum to 1 in every bag.
-    starts
-        Where each bag begins, with one more at the end.
+    Items are rows of a table of vectors, each at most once in a bag; the shares of a bag sum to 1.
     """
 
     items: IntArray
@@ -96,17 +89,7 @@ class _Problem(NamedTuple):
 
 
 def mover_distances(bags: Bags, left: IntArray, right: IntArray, vectors: FloatArray) -> FloatArray:
-    """Return the distance of each pair of bags; it does not depend on the other pairs, to the last bit.
-
-    Parameters
-    ----------
-    bags
-        The bags, none of them empty.
-    left, right
-        The two bags of each pair.
-    vectors
-        The points, a row each.
-    """
+    """Return the distance of each pair of non-empty bags; it does not depend on the other pairs, to the last bit."""
     return np.array([_distance(problem) for problem in _problems(bags, left, right, vectors)], dtype=np.float64)
 
 
@@ -120,19 +103,8 @@ def nearest_distances(
 ) -> FloatArray:
     """Return the distance of each choice, as far as it is needed to know the nearest of its group.
 
-    Parameters
-    ----------
-    bags, left, right, vectors
-        As for :func:`mover_distances`.
-    weights
-        What the distance of each pair counts in its choice.
-    choices
-        Of each choice the group that it is in, the first pair and one more than the last; groups together.
-
-    Returns
-    -------
-    FloatArray
-        For each choice the sum of its weighted distances, or infinity where another of its group is nearer.
+    That is the sum of its weighted distances, or infinity where another of its group is nearer. A choice is its group,
+    the first of its pairs and one more than the last; groups together.
     """
     found = np.full(len(choices), np.inf)
     every = _problems(bags, left, right, vectors)
@@ -240,12 +212,7 @@ def relaxed_cost(supply: FloatArray, demand: FloatArray, costs: FloatArray) -> f
 def least_cost(supply: FloatArray, demand: FloatArray, costs: FloatArray) -> float:
     """Return the least cost of moving the supply to where the demand is.
 
-    Parameters
-    ----------
-    supply, demand
-        How much is at each point of either side, all above 0; the demand counts as a share of the supply.
-    costs
-        What moving one unit costs, [points of the supply, points of the demand].
+    All amounts are above 0; the demand counts as a share of the supply.
     """
     return _least_cost(supply, _evened(supply, demand), costs)
 

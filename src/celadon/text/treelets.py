@@ -43,14 +43,8 @@ class WrongTreelets(NamedTuple):
 class Compared(NamedTuple):
     """What comes of comparing.
 
-    Attributes
-    ----------
-    operations
-        Of each pair: summed over treelets, with the insertions of words that belong to none.
-    place
-        For each word of the references, one after another, its partner's number in the text; -1 where it has none.
-    wrong
-        The treelets in another order.
+    Operations are summed over treelets, with the insertions of words that belong to none; ``place`` is the number in
+    the text of the partner of each word of the references, -1 where it has none.
     """
 
     operations: Operations
@@ -77,16 +71,8 @@ def compare_treelets(
 ) -> Compared:
     """Compare each text with the tree of its reference.
 
-    Parameters
-    ----------
-    references, texts
-        As many of one as of the other; equal numbers are equal words.
-    partner
-        The alignment's partner of each reference word, pair after pair; -1 where it has none.
-    heads
-        For each reference word the number of its head in the same reference; -1 for a root.
-    vocabulary
-        Every number is below this.
+    ``partner`` of each reference word is -1 where it has none; ``heads`` are numbers in the same reference, -1 for a
+    root.
     """
     reference, text = _Flat.of(references), _Flat.of(texts)
     place = _places(reference, text, partner, vocabulary)
@@ -179,19 +165,7 @@ def heads_of_words(words: Sequence[Place], tokens: Sequence[Place], heads: Seque
     the first stands for it and the others depend on the first. What depends on a token that is in no word depends on
     that token's head. Every step leads to a higher token, so what comes out has no circles.
 
-    Parameters
-    ----------
-    words
-        The characters of each word, begin and end, in their order.
-    tokens
-        The characters of each token, in their order.
-    heads
-        The number of each token's head; -1 for a root.
-
-    Returns
-    -------
-    list
-        The number of each word's head; -1 for a root.
+    Places are characters, begin and end, in order; the head of a root is -1.
     """
     if list(words) == list(tokens):
         return list(heads)

@@ -11,15 +11,7 @@ Stretch = tuple[int, int]
 
 
 def window_count(left: int, right: int, window: int) -> int:
-    """Return into how many pieces two texts are cut.
-
-    Parameters
-    ----------
-    left, right
-        How many words each has.
-    window
-        The most words of a piece, at least 1.
-    """
+    """Return into how many pieces of at most ``window`` words two texts are cut."""
     return max(1, -(-max(left, right) // window))
 
 
@@ -28,13 +20,6 @@ def stretches(length: int, count: int) -> list[Stretch]:
 
     The lengths differ by one at most and every word is in one piece, in order. A text with fewer words than pieces has
     one word in each: the one that stands where the piece would.
-
-    Parameters
-    ----------
-    length
-        How many words there are, at least one.
-    count
-        How many pieces there are to be.
     """
     if length < count:
         return [(at * length // count, at * length // count + 1) for at in range(count)]
