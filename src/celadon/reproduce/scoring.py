@@ -52,20 +52,8 @@ class Choice:
 class ScoredSet:
     """A data set with its scores.
 
-    Attributes
-    ----------
-    rated
-        The texts and their ratings.
-    scores
-        One number per text for each metric, by its notation, turned round where lower is better.
-    not_run
-        Every other metric, with the reason.
-    turned
-        The metrics that were turned round.
-    without_references
-        The metrics that do not look at references.
-    single
-        Scores with the first reference alone, where there are more.
+    ``scores`` has one number per text for each metric, turned round where lower is better (``turned``); ``not_run`` the
+    reason for every other metric; ``single`` the scores with the first reference alone, where there are more.
     """
 
     rated: RatedSet
