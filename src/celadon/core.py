@@ -401,15 +401,7 @@ Learnt = TypeVar("Learnt", bound=Statistics)
 
 @dataclass(frozen=True)
 class Components:
-    """What a set-relative metric sees of each text of a batch before the set is known.
-
-    Attributes
-    ----------
-    columns
-        One number per sample in each; NaN where there is none.
-    reasons
-        For each row that will have no score, why.
-    """
+    """What a set-relative metric sees of each text before the set is known, one number per sample or NaN."""
 
     columns: Mapping[str, FloatArray] = field(default_factory=dict)
     reasons: Mapping[int, str] = field(default_factory=dict)
@@ -419,16 +411,8 @@ class Components:
 class Fitted:
     """The constants that a set-relative metric took from a set.
 
-    Attributes
-    ----------
-    constants
-        The numbers themselves.
-    rows
-        How many texts they rest on.
-    origin
-        ``set`` where these are the texts that are scored, ``given`` where they are others.
-    counts
-        Where weights rest on word or token counts: the counts, which have a ``digest``.
+    ``rows`` is how many texts they rest on; ``origin`` is ``set`` where these are the texts that are scored, else
+    ``given``. Where weights rest on word or token counts, ``counts`` holds them and has a ``digest``.
     """
 
     constants: Mapping[str, float]
