@@ -47,6 +47,17 @@ VARIANTS = ("l2r", "original")
 _READ = "compare texts of one language and model; each sentence counts alike"
 
 
+def _info(
+    name: str,
+    meaning: str,
+    reading: str,
+    low: float = -math.inf,
+    high: float = math.inf,
+    direction: Direction = Direction.HIGHER,
+) -> MetricInfo:
+    return MetricInfo(name, meaning, reading, direction=direction, low=low, high=high, parts=PARTS)
+
+
 class Likelihood(Metric):
     """A metric whose value of a sentence is made from the log-probabilities of its tokens."""
 
@@ -137,13 +148,11 @@ class OfAnyModel(Likelihood):
 class Nce(OfAnyModel):
     """ln p_M(S) / |S|."""
 
-    info: ClassVar[MetricInfo] = MetricInfo(
-        name="nce",
-        meaning="negative cross-entropy: the mean log-probability of a token under a language model",
-        reading=f"0 would be certainty; rare words lower it as much as bad grammar does; {_READ}",
-        low=-math.inf,
+    info: ClassVar[MetricInfo] = _info(
+        "nce",
+        "negative cross-entropy: the mean log-probability of a token under a language model",
+        f"0 would be certainty; rare words lower it as much as bad grammar does; {_READ}",
         high=0.0,
-        parts=PARTS,
     )
 
     def unit_values(self, read: Likelihoods) -> FloatArray:
@@ -156,14 +165,12 @@ class Nce(OfAnyModel):
 class Ppl(OfAnyModel):
     """exp(-NCE)."""
 
-    info: ClassVar[MetricInfo] = MetricInfo(
-        name="ppl",
-        meaning="perplexity: among how many equally likely tokens the model chooses, on average",
-        reading=f"1 would be certainty; one odd sentence can outweigh all others in the mean, as nce's cannot; {_READ}",
+    info: ClassVar[MetricInfo] = _info(
+        "ppl",
+        "perplexity: among how many equally likely tokens the model chooses, on average",
+        f"1 would be certainty; one odd sentence can outweigh all others in the mean, as nce's cannot; {_READ}",
         direction=Direction.LOWER,
         low=1.0,
-        high=math.inf,
-        parts=PARTS,
     )
 
     def unit_values(self, read: Likelihoods) -> FloatArray:
@@ -191,13 +198,10 @@ _SLOR_READING = (
 class Slor(OfAnyModel, _LogOdds):
     """SLOR of any language model."""
 
-    info: ClassVar[MetricInfo] = MetricInfo(
-        name="slor",
-        meaning="syntactic log-odds ratio: log-probability less that of the tokens on their own, per token",
-        reading=_SLOR_READING,
-        low=-math.inf,
-        high=math.inf,
-        parts=PARTS,
+    info: ClassVar[MetricInfo] = _info(
+        "slor",
+        "syntactic log-odds ratio: log-probability less that of the tokens on their own, per token",
+        _SLOR_READING,
     )
 
 
@@ -213,13 +217,10 @@ class Wpslor(_LogOdds):
 
     model: ClassVar[str] = "builtin"
     context: str = "sentence"
-    info: ClassVar[MetricInfo] = MetricInfo(
-        name="wpslor",
-        meaning="slor of the built-in WordPiece model, as in the paper",
-        reading=_SLOR_READING,
-        low=-math.inf,
-        high=math.inf,
-        parts=PARTS,
+    info: ClassVar[MetricInfo] = _info(
+        "wpslor",
+        "slor of the built-in WordPiece model, as in the paper",
+        _SLOR_READING,
     )
 
 
@@ -235,13 +236,10 @@ class Wordslor(_LogOdds):
 
     model: ClassVar[str] = "builtin-word"
     context: str = "sentence"
-    info: ClassVar[MetricInfo] = MetricInfo(
-        name="wordslor",
-        meaning="slor of the built-in word model, as in the paper",
-        reading=f"as slor; a word that the model does not know is scored as any unknown word; {_READ}",
-        low=-math.inf,
-        high=math.inf,
-        parts=PARTS,
+    info: ClassVar[MetricInfo] = _info(
+        "wordslor",
+        "slor of the built-in word model, as in the paper",
+        f"as slor; a word that the model does not know is scored as any unknown word; {_READ}",
     )
 
 
@@ -263,13 +261,11 @@ class Pll(Likelihood):
     model: str = "hf:bert-base-cased"
     variant: str = "l2r"
     context: str = "sentence"
-    info: ClassVar[MetricInfo] = MetricInfo(
-        name="pll",
-        meaning="mean log-probability of a token given all others, under a masked model (needs the extra hf)",
-        reading=f"0 would be certainty; it is no probability of the text; {_READ}",
-        low=-math.inf,
+    info: ClassVar[MetricInfo] = _info(
+        "pll",
+        "mean log-probability of a token given all others, under a masked model (needs the extra hf)",
+        f"0 would be certainty; it is no probability of the text; {_READ}",
         high=0.0,
-        parts=PARTS,
     )
 
     def __post_init__(self) -> None:
@@ -302,13 +298,10 @@ class Morcela(OfAnyModel):
     beta: float | None = None
     gamma: float | None = None
     weights: str = ""
-    info: ClassVar[MetricInfo] = MetricInfo(
-        name="morcela",
-        meaning="slor with weights for frequency and length that were fitted to people's judgements",
-        reading="as slor; comparable only where model, beta and gamma are the same",
-        low=-math.inf,
-        high=math.inf,
-        parts=PARTS,
+    info: ClassVar[MetricInfo] = _info(
+        "morcela",
+        "slor with weights for frequency and length that were fitted to people's judgements",
+        "as slor; comparable only where model, beta and gamma are the same",
     )
 
     def __post_init__(self) -> None:

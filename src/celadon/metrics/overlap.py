@@ -32,6 +32,10 @@ from celadon.text.words import Word, located_words, splitter
 NORMALISATION = "rouge"
 
 
+def _rouge_info(name: str, meaning: str, unit: str) -> MetricInfo:
+    return MetricInfo(name, meaning, READING.format(unit=unit), frozenset({Need.REFERENCES}), parts=F_PARTS)
+
+
 def _grams_of(batch: Batch, n: int) -> Grams:
     words = batch.words(NORMALISATION)
     return batch.view(("n-grams", NORMALISATION, n), lambda: make_grams(words.ids, words.starts, words.vocabulary, n))
@@ -85,13 +89,8 @@ class _RougeN(_NgramOverlap):
     @property
     def info(self) -> MetricInfo:
         unit = {1: "word", 2: "pair of neighbouring words"}.get(self.n, f"run of {self.n} words")
-        return MetricInfo(
-            name=f"rouge{self.n}",
-            meaning=f"F of shared {'words' if self.n == 1 else f'{self.n}-grams'} with the best reference",
-            reading=READING.format(unit=unit),
-            needs=frozenset({Need.REFERENCES}),
-            parts=F_PARTS,
-        )
+        shared = "words" if self.n == 1 else f"{self.n}-grams"
+        return _rouge_info(f"rouge{self.n}", f"F of shared {shared} with the best reference", unit)
 
     def score(self, batch: Batch) -> MetricScores:
         words, grams = batch.words(NORMALISATION), _grams_of(batch, self.n)
@@ -201,12 +200,10 @@ def _pairs(words: Words) -> tuple[Ragged, Ragged]:
 class RougeL(Metric):
     """ROUGE-L: the longest common subsequence."""
 
-    info: ClassVar[MetricInfo] = MetricInfo(
-        name="rougeL",
-        meaning="F of the longest common subsequence of words with the best reference",
-        reading=READING.format(unit="word, in the same order,"),
-        needs=frozenset({Need.REFERENCES}),
-        parts=F_PARTS,
+    info: ClassVar[MetricInfo] = _rouge_info(
+        "rougeL",
+        "F of the longest common subsequence of words with the best reference",
+        "word, in the same order,",
     )
 
     def score(self, batch: Batch) -> MetricScores:
@@ -249,12 +246,10 @@ class RougeW(Metric):
     """
 
     weight: float = 1.2
-    info: ClassVar[MetricInfo] = MetricInfo(
-        name="rougeW",
-        meaning="F of the common subsequence of words with the best reference, unbroken runs counting for more",
-        reading=READING.format(unit="word, in one unbroken run,"),
-        needs=frozenset({Need.REFERENCES}),
-        parts=F_PARTS,
+    info: ClassVar[MetricInfo] = _rouge_info(
+        "rougeW",
+        "F of the common subsequence of words with the best reference, unbroken runs counting for more",
+        "word, in one unbroken run,",
     )
 
     def score(self, batch: Batch) -> MetricScores:
@@ -274,12 +269,10 @@ class RougeW(Metric):
 class RougeLsum(Metric):
     """ROUGE-Lsum: for each line of the reference, the union of its common subsequences with all lines of the text."""
 
-    info: ClassVar[MetricInfo] = MetricInfo(
-        name="rougeLsum",
-        meaning="F of the union of common subsequences, line by line (a line is a sentence), with the best reference",
-        reading=READING.format(unit="word, in the same order within lines,"),
-        needs=frozenset({Need.REFERENCES}),
-        parts=F_PARTS,
+    info: ClassVar[MetricInfo] = _rouge_info(
+        "rougeLsum",
+        "F of the union of common subsequences, line by line (a line is a sentence), with the best reference",
+        "word, in the same order within lines,",
     )
 
     def score(self, batch: Batch) -> MetricScores:

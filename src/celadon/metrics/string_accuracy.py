@@ -50,6 +50,12 @@ def operations_of(counted: Operations, *, moves: bool) -> dict[str, IntArray]:
     }
 
 
+def accuracy_info(name: str, meaning: str, reading: str, *, moves: bool = False) -> MetricInfo:
+    """Return the description of an accuracy over operations."""
+    parts = ("substitutions", *(["moves"] if moves else []), "insertions", "deletions", "reference_words")
+    return MetricInfo(name, meaning, reading, frozenset({Need.REFERENCES}), low=-math.inf, parts=parts)
+
+
 @dataclass(frozen=True)
 class _StringAccuracy(Metric):
     """One minus the operations per word of the reference.
@@ -143,13 +149,10 @@ _READING = "1 is the reference itself; each {unit} costs 1/R of it (R words in t
 class SimpleStringAccuracy(_StringAccuracy):
     """1 - (I + D + S) / R."""
 
-    info: ClassVar[MetricInfo] = MetricInfo(
+    info: ClassVar[MetricInfo] = accuracy_info(
         name="simple_string_accuracy",
         meaning="1 - (insertions + deletions + substitutions) / words, aligned with the best reference",
         reading=_READING.format(unit="word inserted, deleted or replaced"),
-        needs=frozenset({Need.REFERENCES}),
-        low=-math.inf,
-        parts=("substitutions", "insertions", "deletions", "reference_words"),
     )
 
 
@@ -158,11 +161,9 @@ class GenerationStringAccuracy(_StringAccuracy):
     """1 - (M + I' + D' + S) / R."""
 
     moves: ClassVar[bool] = True
-    info: ClassVar[MetricInfo] = MetricInfo(
+    info: ClassVar[MetricInfo] = accuracy_info(
         name="generation_string_accuracy",
         meaning="as simple_string_accuracy, but a word deleted here and inserted there is one move",
         reading=_READING.format(unit="word moved, inserted, deleted or replaced"),
-        needs=frozenset({Need.REFERENCES}),
-        low=-math.inf,
-        parts=("substitutions", "moves", "insertions", "deletions", "reference_words"),
+        moves=True,
     )

@@ -30,7 +30,7 @@ from celadon.core import (
     unbound,
 )
 from celadon.metrics.references import TOO_LONG, Best, best_reference, null_reasons
-from celadon.metrics.string_accuracy import aligned, operations_of
+from celadon.metrics.string_accuracy import accuracy_info, aligned, operations_of
 from celadon.metrics.tree_evidence import explain
 from celadon.parsing.loading import DEPENDENCY, parser
 from celadon.scoring.batch import Batch
@@ -178,13 +178,10 @@ _READING = (
 class SimpleTreeAccuracy(_OfOperations):
     """1 - (I + D + S) / R, summed over treelets."""
 
-    info: ClassVar[MetricInfo] = MetricInfo(
+    info: ClassVar[MetricInfo] = accuracy_info(
         name="simple_tree_accuracy",
         meaning="1 - (insertions + deletions + substitutions) / words, over each word of the tree with its daughters",
         reading=_READING.format(unit="word inserted, deleted or replaced in a treelet"),
-        needs=frozenset({Need.REFERENCES}),
-        low=-math.inf,
-        parts=("substitutions", "insertions", "deletions", "reference_words"),
     )
 
 
@@ -193,13 +190,11 @@ class GenerationTreeAccuracy(_OfOperations):
     """1 - (M + I' + D' + S) / R, summed over treelets."""
 
     moves: ClassVar[bool] = True
-    info: ClassVar[MetricInfo] = MetricInfo(
+    info: ClassVar[MetricInfo] = accuracy_info(
         name="generation_tree_accuracy",
         meaning="as simple_tree_accuracy, but a word deleted here and inserted there in its treelet is one move",
         reading=_READING.format(unit="word moved, inserted, deleted or replaced in a treelet"),
-        needs=frozenset({Need.REFERENCES}),
-        low=-math.inf,
-        parts=("substitutions", "moves", "insertions", "deletions", "reference_words"),
+        moves=True,
     )
 
 
