@@ -150,7 +150,7 @@ class Library:
                 # The library adds in single precision; the dictionary's costs have three decimals at most.
                 "disjunct_cost": round(self._c.linkage_disjunct_cost(linkage), 3),
                 "length_cost": self._c.linkage_link_cost(linkage),
-                "words": [[_characters(text, place) for place in spans[word]] for word in words],
+                "words": [[len(text[:place].decode(errors="ignore")) for place in spans[word]] for word in words],
                 "unused": [place for place, word in enumerate(words) if word not in linked],
             }
         finally:
@@ -171,7 +171,3 @@ def _load() -> ctypes.CDLL:
         bound = getattr(library, function)
         bound.restype, bound.argtypes = returns, takes
     return library
-
-
-def _characters(text: bytes, place: int) -> int:
-    return len(text[:place].decode(errors="ignore"))

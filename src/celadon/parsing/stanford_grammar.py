@@ -110,10 +110,6 @@ def _label(state: str) -> str:
     return "" if state.startswith("@") or state == CLOSING or base is None else base.group()
 
 
-def _unescaped(name: str) -> str:
-    return re.sub(r"\\(.)", r"\1", name).replace("\\/", "/").replace("\\*", "*")
-
-
 class _LexiconCounts:
     """The counts of words and of signatures with their tags, and by how much they lean on those of new words."""
 
@@ -124,7 +120,8 @@ class _LexiconCounts:
         for line in lines:
             if match := _LEXICON.fullmatch(line):
                 rows = self.seen if match[3] == "SEEN" else self.unseen
-                rows[_unescaped(match[2])][match[1]] = float(match[4])
+                word = re.sub(r"\\(.)", r"\1", match[2]).replace("\\/", "/").replace("\\*", "*")
+                rows[word][match[1]] = float(match[4])
             elif match := _SMOOTHING.fullmatch(line):
                 self.smooth[int(match[1])] = float(match[2])
             else:

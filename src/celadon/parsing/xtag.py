@@ -398,15 +398,13 @@ class Xtag:
         """
         found: dict[AnchoredTree, None] = {}
         for reading in self._readings(word):
-            for entry in self._entries(reading) or self._default_entries(reading):
+            defaults = (entry for entry in self._defaults if reading.part == _own_part(entry))
+            for entry in self._entries(reading) or defaults:
                 found.update(dict.fromkeys(self._of_entry(entry)))
         return tuple(found)
 
     def _entries(self, reading: Reading) -> list[Entry]:
         return [entry for entry in self._lexicon.get(reading.lemma, ()) if reading.part in ("", _own_part(entry))]
-
-    def _default_entries(self, reading: Reading) -> list[Entry]:
-        return [entry for entry in self._defaults if reading.part == _own_part(entry)]
 
     def _readings(self, word: str) -> Sequence[Reading]:
         """The readings of a word, also as it is written, whose part of speech is open."""

@@ -137,7 +137,8 @@ class GrowingHistogram:
         if not len(taken):
             return
         common = max(level, self._level)
-        self._widen(common - self._level)
+        more = common - self._level
+        self._move(more, self._first >> more)
         places = (taken + first) >> (common - level)
         mine = np.flatnonzero(self._counts) + self._first
         lowest = min(int(places[0]), 0, *mine[:1].tolist())
@@ -151,9 +152,6 @@ class GrowingHistogram:
     def state(self) -> tuple[int, int, IntArray]:
         """Return the level and the first place of the grid, and the counts."""
         return self._level, self._first, self._counts
-
-    def _widen(self, more: int) -> None:
-        self._move(more, self._first >> more)
 
     def _move(self, more: int, first: int) -> None:
         """Merge bins into wider ones, and begin at another place of the grid."""

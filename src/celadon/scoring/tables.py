@@ -76,7 +76,9 @@ def samples_from_lists(
     if all(isinstance(item, Sample) for item in given) and given:
         if any(column is not None for column in (references, sources, systems, ids)):
             raise UsageError("samples carry their own references, sources, systems and ids: give one or the other")
-        return tuple(_with_origin(number, sample) for number, sample in enumerate(given))
+        return tuple(
+            sample if sample.origin else replace(sample, origin=f"row {number}") for number, sample in enumerate(given)
+        )
     if isinstance(references, str | bytes):
         raise UsageError("references must be a list with an entry for each text")
     columns = {"references": references, "sources": sources, "ids": ids}
@@ -87,10 +89,6 @@ def samples_from_lists(
     nothing = [None] * len(given)
     rows = zip(given, *(columns[name] or nothing for name in ("references", "sources", "ids", "systems")), strict=True)
     return tuple(_sample(f"row {number}", row, references is not None) for number, row in enumerate(rows))
-
-
-def _with_origin(number: int, sample: Sample) -> Sample:
-    return sample if sample.origin else replace(sample, origin=f"row {number}")
 
 
 def _sample(where: str, row: tuple[Any, ...], has_references: bool) -> Sample:

@@ -126,7 +126,7 @@ def repeated_pairs(
             least_substring=_more_than(common_substring, len(text)),
             least_run=_more_than(common_run, len(numbers)),
             least_common=_more_than(common_words, len(numbers)),
-            most_edits=_fewer_than(edit_distance, len(text)),
+            most_edits=math.ceil(edit_distance * len(text) - _HAIR) - 1,
         )
         for text, numbers in zip(sentences, coded, strict=True)
     ]
@@ -147,10 +147,6 @@ def _coded(sentences: Sequence[str]) -> list[str]:
 
 def _more_than(share: float, length: int) -> int:
     return math.floor(share * length + _HAIR) + 1
-
-
-def _fewer_than(share: float, length: int) -> int:
-    return math.ceil(share * length - _HAIR) - 1
 
 
 def _features(left: _Sentence, right: _Sentence) -> str:

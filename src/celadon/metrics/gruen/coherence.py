@@ -13,7 +13,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from celadon.core import Evidence, FloatArray, Metric, MetricInfo, MetricScores, Sample, Section, Span
+from celadon.core import Evidence, Metric, MetricInfo, MetricScores, Sample, Section, Span
 from celadon.metrics.aspects import batch_of
 from celadon.metrics.gruen.models import model_facts, model_names, tier_of
 from celadon.scoring.batch import Batch, Orders
@@ -22,11 +22,6 @@ from celadon.scoring.batch.units import least
 PARTS = ("splits", "doubted", "worst")
 DOUBTED, IN_ORDER = "doubted order", "in order"
 """The labels of a sentence that looks as if it stood before what it follows, and of any other."""
-
-
-def order_losses(found: Orders) -> FloatArray:
-    """The logistic loss of each split: that of the parts as they stand, and of the parts swapped."""
-    return (np.logaddexp(0, -found.kept) + np.logaddexp(0, found.swapped)) / 2
 
 
 @dataclass(frozen=True)
@@ -57,7 +52,8 @@ class GruenCoherence(Metric):
         found = batch.order(tier_of(self.tier).order)
         samples = len(batch)
         splits = np.bincount(found.owner, minlength=samples).astype(np.float64)
-        total = np.bincount(found.owner, weights=order_losses(found), minlength=samples)
+        losses = (np.logaddexp(0, -found.kept) + np.logaddexp(0, found.swapped)) / 2
+        total = np.bincount(found.owner, weights=losses, minlength=samples)
         values = 0.0 - np.divide(total, splits, out=np.zeros(samples), where=splits > 0)
         parts = {
             "splits": splits,
@@ -71,9 +67,7 @@ class GruenCoherence(Metric):
 
     def evidence(self, sample: Sample) -> Evidence | None:
         found = batch_of(sample.text).order(tier_of(self.tier).order)
-        if found.reasons:
-            return None
-        return order_evidence(self.spec, found)
+        return None if found.reasons else order_evidence(self.spec, found)
 
     def models(self) -> tuple[str, ...]:
         return model_names(order=tier_of(self.tier).order)
