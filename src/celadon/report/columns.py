@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from celadon.core import Direction, Metric, MetricInfo
 from celadon.meta.poisson import Interval
+from celadon.report.blocks import number
 from celadon.report.html import NAME_LIMIT, NULL, short
 from celadon.scoring.summary import Bins, Summary, SummaryRow
 
@@ -28,10 +29,7 @@ class Column:
 
     def number(self, value: float | None) -> str:
         """Write a value; a null as a dash."""
-        if value is None or not math.isfinite(value):
-            return NULL
-        shown = f"{value:.{self.decimals}f}"
-        return shown.removeprefix("-") if float(shown) == 0 else shown
+        return NULL if value is None else number(value, self.decimals)
 
     def interval(self, interval: Interval | None) -> str:
         """Write an interval."""
@@ -40,11 +38,11 @@ class Column:
 
 def columns(metrics: Sequence[Metric], summary: Summary) -> list[Column]:
     """Return the metrics' columns in their order."""
-    found = []
+    result = []
     for metric in metrics:
         rows = tuple(row for row in summary.rows if row.metric == metric.spec)
-        found.append(Column(metric.spec, metric.info, _decimals(metric.info, rows), rows))
-    return found
+        result.append(Column(metric.spec, metric.info, _decimals(metric.info, rows), rows))
+    return result
 
 
 def _decimals(info: MetricInfo, rows: Sequence[SummaryRow]) -> int:

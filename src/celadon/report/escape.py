@@ -37,14 +37,6 @@ def cut_at(text: str, limit: int) -> int:
     return cut or limit
 
 
-def short(text: str, limit: int) -> str:
-    """Escape the beginning of a string, with an ellipsis and the number of characters left out."""
-    cut = cut_at(text, limit)
-    if cut == len(text):
-        return escape(text)
-    return f"{escape(text[:cut])}… ({len(text) - cut:,} more characters)"
-
-
 def css_string(text: str) -> str:
     """Quote a string for a style sheet; everything but letters, digits, spaces and hyphens is written as a number."""
     plain = "".join(c if c.isascii() and (c.isalnum() or c in " -") else f"\\{ord(c):x} " for c in clean(text))

@@ -53,11 +53,6 @@ def ceiling(study: Study, human: str) -> float:
     return next((row.ceiling for row in study.agreements if row.human == human), math.nan)
 
 
-def humans_of(study: Study) -> list[str]:
-    """Return the ratings in the table's order."""
-    return list(study.table.humans)
-
-
 def system_means(study: Study, column: str) -> dict[str, float]:
     """Return each system's mean of a column, turned so that more is better; NaN where it has no value."""
     systems = study.table.systems
@@ -77,7 +72,7 @@ def system_means(study: Study, column: str) -> dict[str, float]:
 
 def against_ratings(study: Study) -> tuple[npt.NDArray[np.float64], list[str], list[str]]:
     """Return the main correlations as metrics by ratings, metrics in the order of their mean, with the names."""
-    humans = humans_of(study)
+    humans = list(study.table.humans)
     found = {(row.metric, human): row.value for human in humans for row in main_rows(study, human)}
     metrics = [metric for metric in study.table.metrics if any((metric, human) in found for human in humans)]
 

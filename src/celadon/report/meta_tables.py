@@ -285,7 +285,7 @@ def _in_words(rows: Sequence[ComparisonRow], order: Sequence[str], human: str) -
 def _of_tested(tested: Sequence[ComparisonRow], order: Sequence[str], human: str) -> list[Markup]:
     shown = [row for row in tested if row.shown]
     best = order[0]
-    losers = {_loser(row) for row in shown if _winner(row) == best}
+    losers = {row.second if row.first == best else row.first for row in shown if _winner(row) == best}
     level = [metric for metric in order[1:] if metric not in losers]
     lines = [
         markup(
@@ -318,10 +318,6 @@ def _of_tested(tested: Sequence[ComparisonRow], order: Sequence[str], human: str
 
 def _winner(row: ComparisonRow) -> str:
     return row.first if row.first_value >= row.second_value else row.second
-
-
-def _loser(row: ComparisonRow) -> str:
-    return row.second if row.first_value >= row.second_value else row.first
 
 
 def _matrix(rows: Sequence[ComparisonRow], order: Sequence[str], human: str) -> Block:

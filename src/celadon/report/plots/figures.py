@@ -49,11 +49,6 @@ def kept_words(without: str) -> str:
     return f"without {without}" if alone == without else f"only {alone}"
 
 
-def stage_words(rung: Rung) -> str:
-    """Say what a stage is made of: its letters in the paper, and what it adds."""
-    return f"{rung.letters}: {'' if len(rung.aspects) == 1 else '+ '}{rung.aspects[-1]}"
-
-
 def ablation_bars(rows: Sequence[AblationRow]) -> Figure:
     """Draw the correlation of one metric without some parts, a bar for each rating, with a tick for the whole."""
     parts = list(dict.fromkeys(row.without for row in rows))
@@ -91,7 +86,8 @@ def ladder_bars(rungs: Sequence[Rung]) -> Figure:
         for turn, stage in enumerate(stages):
             mine = [rung for rung in rungs if rung.aspects == stage]
             groups, values = [humans.index(rung.human) for rung in mine], [rung.value for rung in mine]
-            places = bars.draw(axes, turn, groups, values, stage_words(mine[0]))
+            added = f"{mine[0].letters}: {'' if len(stage) == 1 else '+ '}{stage[-1]}"
+            places = bars.draw(axes, turn, groups, values, added)
             known = [(place, rung) for place, rung in zip(places, mine, strict=True) if math.isfinite(rung.low)]
             ends = [rung.low for _, rung in known], [rung.high for _, rung in known]
             lines = axes.hlines([place for place, _ in known], *ends, color=INK, linewidth=1.1)

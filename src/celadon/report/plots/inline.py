@@ -36,15 +36,15 @@ def _written(element: ElementTree.Element, key: str) -> str:
     tag = _local(element.tag)
     if tag in _LEFT_OUT:
         return ""
-    found = _attributes(element, tag, key)
+    attributes = _attributes(element, tag, key)
     shared = _shared(element, key) if tag == "g" else {}
     inside = escape(element.text or "") if tag == "text" else ""
     for child in element:
         inside += _use(child, key, shared) if shared and _local(child.tag) == "use" else _written(child, key)
-    if tag in ("g", "defs") and (not inside or not (found or shared or tag == "defs")):
+    if tag in ("g", "defs") and (not inside or not (attributes or shared or tag == "defs")):
         return inside
-    spelled = "".join(f' {name}="{escape(value)}"' for name, value in {**found, **shared}.items())
-    return f"<{tag}{spelled}>{inside}</{tag}>" if inside or tag == "text" else f"<{tag}{spelled}/>"
+    opening = f"<{tag}{_spelled({**attributes, **shared})}"
+    return f"{opening}>{inside}</{tag}>" if inside or tag == "text" else f"{opening}/>"
 
 
 def _attributes(element: ElementTree.Element, tag: str, key: str) -> dict[str, str]:
@@ -81,12 +81,12 @@ def _shared(group: ElementTree.Element, key: str) -> dict[str, str]:
 
 
 def _use(element: ElementTree.Element, key: str, shared: dict[str, str]) -> str:
-    found = {name: value for name, value in _attributes(element, "use", key).items() if name not in shared}
-    return f"<use{''.join(f' {name}={_quoted(value)}' for name, value in found.items())}/>"
+    own = {name: value for name, value in _attributes(element, "use", key).items() if name not in shared}
+    return f"<use{_spelled(own)}/>"
 
 
-def _quoted(value: str) -> str:
-    return f'"{escape(value)}"'
+def _spelled(attributes: dict[str, str]) -> str:
+    return "".join(f' {name}="{escape(value)}"' for name, value in attributes.items())
 
 
 def _short(text: str) -> str:

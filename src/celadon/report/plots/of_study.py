@@ -65,7 +65,7 @@ def between_metrics(study: Study) -> Iterator[Plot]:
 
 def forests(study: Study) -> Iterator[Plot]:
     """One forest plot per rating."""
-    for human in choice.humans_of(study):
+    for human in study.table.humans:
         rows = choice.main_rows(study, human)
         if rows:
             best = f"best {rows[0].metric}, {rows[0].value:.3f}"
@@ -76,7 +76,7 @@ def forests(study: Study) -> Iterator[Plot]:
 
 def scatters(study: Study, per_human: int = SCATTERS, most: int = MOST_POINTS) -> Iterator[Plot]:
     """The best metrics of each rating against it."""
-    for human in choice.humans_of(study):
+    for human in study.table.humans:
         for row in choice.main_rows(study, human)[:per_human]:
             if math.isfinite(row.value):
                 label = f"Scatter plot of {row.metric} against {human}, {row.kind} correlation {row.value:.3f}"
@@ -94,7 +94,7 @@ def scatters(study: Study, per_human: int = SCATTERS, most: int = MOST_POINTS) -
 
 def ranks(study: Study) -> Iterator[Plot]:
     """The systems by people and by the best metrics, one plot per rating."""
-    for human in choice.humans_of(study):
+    for human in study.table.humans:
         people = choice.system_means(study, human)
         metrics = choice.best_metrics(study, human, RANKED)
         if len(people) > 1 and metrics:
@@ -105,7 +105,7 @@ def ranks(study: Study) -> Iterator[Plot]:
 
 def boxes(study: Study) -> Iterator[Plot]:
     """The distributions of the best metrics at each level of each rating."""
-    for human in choice.humans_of(study):
+    for human in study.table.humans:
         rows = [row for row in study.levels if row.human == human]
         shown = choice.best_of(study, human, [row.metric for row in rows])[:BOXED]
         kept = [row for metric in shown for row in rows if row.metric == metric]
@@ -161,7 +161,9 @@ def save_plots(study: Study, folder: str | Path, formats: Sequence[str] = ("svg"
         figure = plot.draw()
         for kind in formats:
             path = target / f"{stem}.{kind}"
-            _write(path, _MAKERS[kind](figure))
+            content = _MAKERS[kind](figure)
+            with write_atomically(str(path)) as file:
+                file.write(content)
             written.append(path)
     return tuple(written)
 
@@ -176,8 +178,3 @@ def _stem(plot: Plot, taken: set[str]) -> str:
         stem = f"{plain}-{turn}"
     taken.add(stem.lower())
     return stem
-
-
-def _write(path: Path, content: bytes) -> None:
-    with write_atomically(str(path)) as file:
-        file.write(content)
