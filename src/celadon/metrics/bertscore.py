@@ -128,7 +128,7 @@ class Bertscore(TokenMetric):
         return told
 
     def explain(self, sample: Sample, counts: Counts | None) -> Evidence | None:
-        from celadon.metrics.bertscore_evidence import matched_tokens
+        from celadon.metrics.token_evidence import matched_tokens
 
         return matched_tokens(self, sample, counts)
 

@@ -83,12 +83,7 @@ def moved_sentences(metric: _Mover, sample: Sample, counts: DocumentCounts | Non
         apart = float(costs[at, goes[at]])
         note = f"{shortened(reference[start:end])}, {apart:.2f} away"
         spans.append(Span(places[number][0], places[number][1], "match" if apart < _SAME else "other", note))
-    marks = Section(
-        "marks",
-        "Nearest in the reference",
-        spans=tuple(spans),
-        reference=found.reference,
-    )
+    marks = Section("marks", "Nearest in the reference", tuple(spans), reference=found.reference)
     return Evidence(
         metric.spec,
         f"{len(spans)} sentences against {len(theirs)} of the reference; moving them costs {found.distance:.3f}",
@@ -131,12 +126,7 @@ def moved_words(metric: Wmd, sample: Sample, counts: DocumentCounts | None) -> E
     }
     spans = tuple(_spans(metric, sample.text, goes))
     stay = sum(span.label == "match" for span in spans)
-    marks = Section(
-        "marks",
-        "Nearest in the reference",
-        spans=spans,
-        reference=found.reference,
-    )
+    marks = Section("marks", "Nearest in the reference", spans, reference=found.reference)
     return Evidence(
         metric.spec,
         f"{stay} of {len(spans)} words stay as they are; moving the others costs {found.distance:.3f}",

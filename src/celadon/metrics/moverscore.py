@@ -220,7 +220,7 @@ class Moverscore(TokenMetric):
         return Counts(counted(batch, states, references=False), counted(batch, states, references=True))
 
     def explain(self, sample: Sample, counts: Counts | None) -> Evidence | None:
-        from celadon.metrics.moverscore_evidence import moved_tokens
+        from celadon.metrics.token_evidence import moved_tokens
 
         return moved_tokens(self, sample, counts)
 
