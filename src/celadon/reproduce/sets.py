@@ -29,6 +29,10 @@ class Rating(NamedTuple):
     dimension: str
     lower_is_better: bool = False
 
+    def rising(self, values: FloatArray) -> FloatArray:
+        """Return its values so that more is better."""
+        return -values if self.lower_is_better else values
+
 
 @dataclass(frozen=True)
 class SetPlan:

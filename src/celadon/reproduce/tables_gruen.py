@@ -208,7 +208,7 @@ def mean_agreement(scores: FloatArray, human: Mapping[str, FloatArray], ratings:
 
 def agreement(scores: FloatArray, human: FloatArray, rating: Rating, kind: Kind) -> float:
     """A correlation of which more is better."""
-    return correlate(scores, -human if rating.lower_is_better else human, kind=kind).value
+    return correlate(scores, rating.rising(human), kind=kind).value
 
 
 _TITLE = "GRUEN, Table 8: Williams' test"
@@ -217,7 +217,6 @@ _CAPTION = (
     "0.001 and 0.0001, in brackets the paper's, — where the first is not greater. Ratings of which less is better are "
     "turned round, metrics too. The test is derived for r; for ρ and τ it is used as the paper uses it."
 )
-_KINDS = (RHO, TAU, PEARSON)
 _GRUEN = LABELS["GRUEN"]
 _BASELINES = frozenset(LABELS.values()) - {_GRUEN}
 
@@ -241,18 +240,18 @@ def _gruen(sets: Mapping[str, ScoredSet]) -> tuple[Block, list[Figure]]:
         rating = next(rating for rating in scored.rated.plan.ratings if rating.dimension == dimension)
         baselines = [spec for spec in scored.scores if spec in _BASELINES]
         if _GRUEN not in scored.scores or not baselines:
-            why = scored.not_run.get(_GRUEN, "no such metric is registered")
+            why = scored.not_run.get(_GRUEN, _REGISTERED)
             notes.append(f"{_GRUEN}: {why}" if _GRUEN not in scored.scores else "no baseline of the paper ran")
             lines.append((title, rating.title, *(beside(NOTHING, theirs) for theirs in stars)))
             continue
         cells = []
-        for kind, theirs in zip(_KINDS, stars, strict=True):
+        for kind, theirs in zip(_ALL, stars, strict=True):
             best = ranked(scored, rating, kind, baselines)[0]
             found = _test(scored, rating, kind, _GRUEN, best)
             figures.append(_williams_figure(title, rating, kind, f"{_GRUEN} > {best}", found, theirs))
             cells.append(beside(f"{_stars(found)} {best}", theirs))
         lines.append((title, rating.title, *cells))
-    header = ("data", "rating", *(SYMBOLS[kind] for kind in _KINDS))
+    header = ("data", "rating", *(SYMBOLS[kind] for kind in _ALL))
     said = tuple(f"Not run: {why}." for why in dict.fromkeys(notes))
     return Block("GRUEN against the best baseline", (), header, tuple(lines), said, left=2), figures
 
@@ -269,7 +268,7 @@ def _best_and_next(sets: Mapping[str, ScoredSet]) -> tuple[Block, list[Figure]]:
     for scored in sets.values():
         for rating in scored.rated.plan.ratings:
             cells = []
-            for kind in _KINDS:
+            for kind in _ALL:
                 order = ranked(scored, rating, kind, list(scored.scores))
                 if len(order) < 2:
                     continue
@@ -282,7 +281,7 @@ def _best_and_next(sets: Mapping[str, ScoredSet]) -> tuple[Block, list[Figure]]:
                 )
             if cells:
                 lines.append((scored.rated.plan.title, rating.title, *cells))
-    header = ("data", "rating", *(SYMBOLS[kind] for kind in _KINDS))
+    header = ("data", "rating", *(SYMBOLS[kind] for kind in _ALL))
     text = (
         "All metrics that ran; both correlations over the rows that both score. The two are picked on the same rows "
         "and nothing is corrected for it: a small p here is a hint, not a finding.",
@@ -298,9 +297,8 @@ def ranked(scored: ScoredSet, rating: Rating, kind: Kind, specs: Sequence[str]) 
 
 
 def _test(scored: ScoredSet, rating: Rating, kind: Kind, first: str, second: str) -> DependentResult:
-    human = scored.rated.ratings[rating.dimension]
-    turned = -human if rating.lower_is_better else human
-    return williams(scored.scores[first], scored.scores[second], turned, kind=kind, alternative="greater")
+    human = rating.rising(scored.rated.ratings[rating.dimension])
+    return williams(scored.scores[first], scored.scores[second], human, kind=kind, alternative="greater")
 
 
 def _stars(found: DependentResult) -> str:

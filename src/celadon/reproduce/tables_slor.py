@@ -74,9 +74,7 @@ def table_7(sets: Mapping[str, ScoredSet]) -> PaperTable:
 
 
 def _why(row: SlorRow, scored: ScoredSet) -> str:
-    if row.ours is None:
-        return "no such metric is registered"
-    return scored.not_run.get(row.ours, "no such metric is registered")
+    return scored.not_run.get(row.ours or "", "no such metric is registered")
 
 
 def _fluency(scored: ScoredSet) -> Rating:
@@ -97,7 +95,7 @@ def _columns(scored: ScoredSet) -> dict[str, FloatArray]:
 
 
 def _pair(table: str, scored: ScoredSet, rating: Rating, name: str, values: FloatArray) -> _Pair:
-    human = _human(scored, rating)
+    human = rating.rising(scored.rated.ratings[rating.dimension])
     r, fit = pearson(values, human), mean_squared_error_after_fit(values, human)
     low, high = fisher_interval(r.value, r.count)
     where = (table, scored.rated.plan.title, name, rating.dimension)
@@ -107,16 +105,11 @@ def _pair(table: str, scored: ScoredSet, rating: Rating, name: str, values: Floa
     )
 
 
-def _human(scored: ScoredSet, rating: Rating) -> FloatArray:
-    human = scored.rated.ratings[rating.dimension]
-    return -human if rating.lower_is_better else human
-
-
 def _starred(
     scored: ScoredSet, rating: Rating, columns: Mapping[str, FloatArray], pairs: Mapping[str, _Pair]
 ) -> dict[str, tuple[str, str]]:
     """Both numbers of each metric, with a star where it is worse than the best."""
-    human = _human(scored, rating)
+    human = rating.rising(scored.rated.ratings[rating.dimension])
     there = [name for name in pairs if not math.isnan(pairs[name].pearson.ours)]
     cells = {name: (number(pair.pearson.ours), number(pair.error.ours)) for name, pair in pairs.items()}
     if not there:
