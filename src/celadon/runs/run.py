@@ -105,6 +105,7 @@ def is_run(output: str) -> bool:
 def start_run(job: Job, settings: RunSettings, listeners: RunListeners | None = None) -> RunResult:
     """Score the input into a run's folder, or go on with it.
 
+    ``job``: its output is the folder.
     ``listeners``: who is told how far it has come.
     Raises ChangedRunError if the folder holds a run of another input, other metrics or other options.
     Raises BadRowsError if a row is malformed and ``skip_bad`` is not set; what is whole stays.

@@ -159,7 +159,7 @@ class ShardScorer:
             if count:
                 writer.commit()
                 written.append(f"{name}.parquet")
-            arrays: Mapping[str, Any] = summarizer.state()
+            arrays: Mapping[str, Any] = summarizer.state()  # none is called allow_pickle
             save_file(staging / SHARDS / f"{name}.npz", lambda file: np.savez_compressed(file, **arrays))
             written.append(f"{SHARDS}/{name}.npz")
             if rejects is not None:

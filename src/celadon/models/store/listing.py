@@ -147,7 +147,7 @@ class ShippedPart:
 
     pattern: str  # its files, below the folder of the package
     about: str
-    license: str
+    license: str  # an SPDX expression
     data: str  # what it was made from, and under which terms that is published
 
     @property
