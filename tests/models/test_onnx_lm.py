@@ -13,6 +13,7 @@ import pytest
 from celadon.core import InputError, UsageError
 from celadon.models.language.onnx_lm import OnnxLanguageModel
 from celadon.models.networks.windows import plan_windows
+from celadon.models.store.manifest import FORMAT
 from tests.models.tiny_lstm import BEGIN, END, UNKNOWN, VOCABULARY, TinyLstm, make_lstm
 
 TEXTS = [
@@ -114,7 +115,7 @@ def test_the_digest_is_of_the_files_and_is_read_where_it_is_noted(tmp_path: Path
     hashes = {name: hashlib.sha256((folder / name).read_bytes()).hexdigest() for name in names}
     expected = hashlib.sha256("\n".join(f"{name}:{hashes[name]}" for name in names).encode()).hexdigest()
     assert OnnxLanguageModel.open(folder, "tiny").digest == expected
-    noted = {"files": {name: {"sha256": "0" * 64, "size": 1} for name in names}}
+    noted = {"format": FORMAT, "files": {name: {"sha256": "0" * 64, "size": 1} for name in names}}
     (folder / "manifest.json").write_text(json.dumps(noted), encoding="utf-8")
     zeros = hashlib.sha256("\n".join(f"{name}:{'0' * 64}" for name in names).encode()).hexdigest()
     assert OnnxLanguageModel.open(folder, "tiny").digest == zeros

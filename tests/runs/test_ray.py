@@ -15,6 +15,7 @@ from typing import Any, ClassVar
 import pytest
 
 from celadon.core import CeladonError, MissingExtraError, UsageError
+from celadon.io import Fields
 from celadon.io.pieces import plan_pieces
 from celadon.runs import ray_engine
 from celadon.runs.bad_rows import BadRowsError
@@ -23,6 +24,7 @@ from celadon.runs.ray_engine import score_on_ray
 from celadon.runs.resources import Resources
 from celadon.runs.run import RunSettings, start_run
 from celadon.runs.shards import ShardRecord
+from celadon.scoring import Scorer
 from tests.conftest import missing_part
 from tests.runs.ray_nodes import Nodes, several_nodes
 from tests.runs.run_parts import (
@@ -115,13 +117,15 @@ def test_a_worker_gets_what_it_needs_and_what_cannot_be_is_given_up(
     nodes: Nodes, source: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     class Deadly:
-        """An order that no worker survives; defined here so that it is sent along."""
+        """The config of a run that no worker survives; defined here so that it is sent along."""
 
-        environment: ClassVar[dict[str, str]] = {}
+        threads = 1
         output = str(tmp_path)
+        scorer: ClassVar = Scorer("rougeL").to_dict()
+        fields = Fields()
 
         @property
-        def trees(self) -> None:
+        def skip_bad(self) -> None:
             import ray
 
             given = ray.get_runtime_context().get_assigned_resources()
