@@ -34,10 +34,9 @@ def test_the_same_seed_gives_the_same_copy_and_structure_stays(kind: str) -> Non
     assert made.startswith("# The kiln\n\n")
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", ["agreement", "articles", "repeated", "mixed", "cut", "looped", "shuffled"])
 def test_what_cannot_be_changed_gives_no_copy(kind: str) -> None:
-    if kind not in ("mixed", "dropped", "swapped", "looped", "cut"):
-        assert copy(kind, text="Stop now.", places=[(0, 9)]) is None
+    assert copy(kind, text="Stop now.", places=[(0, 9)]) is None
 
 
 def test_one_word_in_twelve_is_dropped() -> None:

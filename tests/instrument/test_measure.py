@@ -58,7 +58,6 @@ def test_replies_are_not_cut() -> None:
 
 def test_a_score_that_knows_the_damage_and_one_that_does_not() -> None:
     sound = list(passages(rows(12), frozenset(Half)))
-    texts = {each.text for each in sound}
 
     def knows(some: list[Passage]) -> FloatArray:
         # passages that were joined are sound too
@@ -73,7 +72,6 @@ def test_a_score_that_knows_the_damage_and_one_that_does_not() -> None:
             assert (hit.auc, hit.caught) == (1, 1)
     length = measure("length", lambda some: np.array([float(each.words) for each in some]), sound)
     assert length.length == pytest.approx(1)
-    assert texts
 
 
 def test_corrections() -> None:

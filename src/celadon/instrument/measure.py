@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from itertools import pairwise
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from scipy import stats
@@ -20,7 +20,6 @@ from celadon.text.prose import read_prose
 Score = Callable[[Sequence[Passage]], FloatArray]
 """Scores texts, higher being better; NaN where there is no score."""
 
-_Z = 1.959963984540054
 _OTHER_WORDS = (6, 40)
 
 
@@ -89,12 +88,6 @@ class Instrument:
         return float(np.mean([cell.below for cell in self.cells])) if self.cells else float("nan")
 
 
-class _Copies(NamedTuple):
-    kind: str
-    of: list[int]
-    passages: list[Passage]
-
-
 def measure(
     metric: str,
     score: Score,
@@ -131,9 +124,8 @@ def measure(
         gate = float(np.quantile(values[is_long], false_alarms)) if is_long.any() else float("nan")
     hits = []
     compared = (sizes == SIZES[0]) & ~np.isnan(values)
-    for copies in _damaged_copies(sound, seed):
-        found = score(copies.passages)
-        hits.append(_hits(copies.kind, values[compared], found, gate))
+    for kind, copies in _damaged_copies(sound, seed):
+        hits.append(_hits(kind, values[compared], score(copies), gate))
     counts = np.array([passage.words for passage in sound], dtype=np.float64)
     return Instrument(
         metric=metric,
@@ -162,13 +154,11 @@ def wilson(hits: int, trials: int) -> tuple[float, float]:
     """Return Wilson's interval of 95 % for a share."""
     if not trials:
         return float("nan"), float("nan")
-    share, square = hits / trials, _Z**2 / trials
-    center = (share + square / 2) / (1 + square)
-    half = _Z * np.sqrt(share * (1 - share) / trials + square / (4 * trials)) / (1 + square)
-    return max(0.0, float(center - half)), min(1.0, float(center + half))
+    interval = stats.binomtest(hits, trials).proportion_ci(method="wilson")
+    return float(interval.low), float(interval.high)
 
 
-def _damaged_copies(sound: Sequence[Passage], seed: int) -> Iterable[_Copies]:
+def _damaged_copies(sound: Sequence[Passage], seed: int) -> Iterable[tuple[str, list[Passage]]]:
     """Damage the passages of the first size, in every way; copies that are not changed are left out."""
     chosen = [at for at, passage in enumerate(sound) if passage.size == SIZES[0]]
     proses = {at: read_prose(sound[at].text, sound[at].markup) for at in chosen}
@@ -176,7 +166,7 @@ def _damaged_copies(sound: Sequence[Passage], seed: int) -> Iterable[_Copies]:
     fewest, most = _OTHER_WORDS
     others = [(at, s) for at in chosen for s in sentences[at] if fewest < len(s.split()) < most]
     for number, kind in enumerate(KINDS):
-        of, copies = [], []
+        copies = []
         for at in chosen:
             passage, prose = sound[at], proses[at]
             if not prose.sentences or (kind in OF_DOCUMENTS and len(prose.sentences) < 2):
@@ -186,9 +176,8 @@ def _damaged_copies(sound: Sequence[Passage], seed: int) -> Iterable[_Copies]:
             places = [prose.source_span(start, end) for start, end in prose.sentences]
             text = damaged(kind, passage.text, places, foreign, random)
             if text is not None:
-                of.append(at)
                 copies.append(passage._replace(text=text))
-        yield _Copies(kind, of, copies)
+        yield kind, copies
 
 
 def _hits(kind: str, sound: FloatArray, copies: FloatArray, gate: float) -> Hits:
