@@ -23,11 +23,11 @@ linux = pytest.mark.skipif(sys.platform != "linux", reason="only Linux gives orp
 
 
 def make_pytest(*cases: str, limit: int = 200, **settings: str) -> subprocess.CompletedProcess[str]:
-    """Run ``make pytest`` over some cases; each test has five seconds."""
+    """Run ``make pytest`` over some cases; each test has two seconds."""
     if shutil.which("make") is None:
         missing_part("make", "so the limits of make test are not tried: install make")
     files = [f"tests/limit_cases/{name}.py" for name in cases]
-    arguments = f"PYTEST_ARGS=--timeout=5 -p no:cacheprovider {' '.join(files)}"
+    arguments = f"PYTEST_ARGS=--timeout=2 -p no:cacheprovider {' '.join(files)}"
     # a make above this one, and a pytest, must not be noticed
     inherited = {key: value for key, value in os.environ.items() if not key.startswith(("MAKE", "MFLAGS", "PYTEST_"))}
     return run(
@@ -53,8 +53,8 @@ def wait_for(path: Path) -> str:
     ("case", "test", "reason"),
     [
         ("kills_its_worker", "test_that_kills_its_worker", "crashed while running"),
-        ("sleeps_for_ever", "test_that_sleeps_for_ever", "Timeout (>5.0s) from pytest-timeout"),
-        ("hangs_in_c", "test_that_hangs_in_c", "Timeout (0:00:07.500000)!"),
+        ("sleeps_for_ever", "test_that_sleeps_for_ever", "Timeout (>2.0s) from pytest-timeout"),
+        ("hangs_in_c", "test_that_hangs_in_c", "Timeout (0:00:03)!"),
     ],
 )
 def test_a_test_that_does_not_end_fails_the_run(case: str, test: str, reason: str) -> None:
@@ -69,9 +69,9 @@ def test_a_test_that_does_not_end_fails_the_run(case: str, test: str, reason: st
 
 
 def test_a_run_that_hangs_elsewhere_is_ended() -> None:
-    done = make_pytest("hangs_when_imported", limit=10)
+    done = make_pytest("hangs_when_imported", limit=5)
     assert done.returncode != 0
-    assert "limited: ended after 10 s, the limit:" in done.stdout
+    assert "limited: ended after 5 s, the limit:" in done.stdout
     assert f"Error {TIMED_OUT}" in done.stdout
 
 
@@ -84,16 +84,23 @@ def test_no_process_is_left_behind(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("command", "code"),
-    [("exit 0", 0), ("exit 7", 7), ("kill -ILL $$", 128 + signal.SIGILL), ("sleep 1000", TIMED_OUT)],
+    ("limit", "command", "code"),
+    [
+        ("60", "exit 0", 0),
+        ("60", "exit 7", 7),
+        ("60", "kill -ILL $$", 128 + signal.SIGILL),
+        ("0.5", "sleep 1000", TIMED_OUT),
+    ],
 )
-def test_the_exit_code_is_that_of_the_command(command: str, code: int) -> None:
-    assert run([*LIMITED, "3", "sh", "-c", command], capture_output=True).returncode == code
+def test_the_exit_code_is_that_of_the_command(limit: str, command: str, code: int) -> None:
+    assert run([*LIMITED, limit, "sh", "-c", command], capture_output=True).returncode == code
 
 
 def test_a_command_that_ignores_requests_to_end_is_killed(tmp_path: Path) -> None:
     noted = tmp_path / "process"
-    done = run([*LIMITED, "2", "sh", "-c", f"trap '' TERM; echo $$ > {noted}; while true; do sleep 1; done"])
+    impatient = "import sys; from tests import limited; limited.GRACE = 1; sys.exit(limited.main(sys.argv[1:]))"
+    command = f"trap '' TERM; echo $$ > {noted}; while true; do sleep 1; done"
+    done = run([sys.executable, "-c", impatient, "2", "sh", "-c", command], cwd=ROOT)
     assert done.returncode == TIMED_OUT
     assert not is_alive(int(noted.read_text()))
 

@@ -365,10 +365,11 @@ def test_a_progress_bar_appears_on_a_terminal(tmp_path: Path) -> None:
     shown = bytearray()
 
     def read() -> None:
-        """Keep the terminal's buffer from filling up, which would stop a slow run; EIO is its end."""
+        """Keep the terminal's buffer from filling up until the bar is there; EIO is the end of the run."""
         with suppress(OSError):
-            while data := os.read(terminal, 65536):
+            while b" rows]" not in shown and (data := os.read(terminal, 65536)):
                 shown.extend(data)
+        process.kill()
 
     reader = Thread(target=read)
     process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=screen)

@@ -230,7 +230,7 @@ def test_killing_processes_in_mid_run_loses_nothing(parser: LinkGrammar) -> None
 
 
 def test_a_process_that_stands_still_is_replaced(parser: LinkGrammar) -> None:
-    with LinkGrammar(workers=1, patience=5) as watched:
+    with LinkGrammar(workers=1, patience=2) as watched:
         watched.parse([COMMITTEE])
         (process,) = watched.process_ids
         os.kill(process, signal.SIGSTOP)

@@ -2,26 +2,43 @@
 
 from __future__ import annotations
 
+import dataclasses
 from pathlib import Path
 from typing import Any
 
 import pytest
+from lxml import html as lxml_html
 
 from celadon.report.meta_report import meta_report
 from tests.report.conftest import Opener
 from tests.report.meta_studies import HUMANS, METRICS, made_study
 from tests.report.test_browser import CONTRAST
+from tests.report.test_meta_report import SECTIONS
 
 OPEN = "document.querySelectorAll('details').forEach((part) => { part.open = true; })"
 PHONE = {"width": 360, "height": 740}
 
 
 @pytest.fixture(scope="module")
-def address(tmp_path_factory: pytest.TempPathFactory) -> str:
-    study = made_study(tuple(METRICS), HUMANS, 400)
+def path(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A page of thirty metrics, four ratings and long texts."""
+    study = made_study(tuple(METRICS), HUMANS, 2_000)
+    assert study.table.texts
+    long = dataclasses.replace(study.table, texts=tuple(text * 40 for text in study.table.texts))
+    text = meta_report(dataclasses.replace(study, table=long), title="Trust", source_name="scored.jsonl")
     path = Path(tmp_path_factory.mktemp("meta")) / "report.html"
-    path.write_text(meta_report(study, title="Trust", source_name="scored.jsonl"), encoding="utf-8")
+    path.write_text(text, encoding="utf-8")
+    return path
+
+
+@pytest.fixture(scope="module")
+def address(path: Path) -> str:
     return path.as_uri()
+
+
+def test_thirty_metrics_and_four_ratings_stay_under_five_megabytes(path: Path) -> None:
+    assert path.stat().st_size < 5_000_000
+    assert lxml_html.parse(path).xpath("//section/@id") == SECTIONS
 
 
 def column(page: Any, place: int) -> list[str]:

@@ -111,18 +111,22 @@ def slow_main(options: list[str]) -> None:
     sys.exit(arguments.run(arguments))
 
 
-def test_a_killed_run_goes_on_to_the_same_file(data: Path, tmp_path: Path) -> None:
-    def start(name: str) -> subprocess.Popen[bytes]:
-        options = ["--data", str(data), "--work", str(tmp_path / name), "--output", str(tmp_path / f"{name}.md"), *SOME]
+def test_a_killed_run_goes_on_to_the_same_file(
+    reproduce: Callable[..., int], data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(scoring, "PIECE_ROWS", 4)
+
+    def start() -> subprocess.Popen[bytes]:
+        paths = ["--data", str(data), "--work", str(tmp_path / "killed"), "--output", str(tmp_path / "killed.md")]
         root = Path(__file__).resolve().parents[2]
         return subprocess.Popen(
-            [sys.executable, "-c", SLOW, *options], cwd=root, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+            [sys.executable, "-c", SLOW, *paths, *SOME], cwd=root, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
         )
 
-    assert start("whole").wait(60) == 0
+    assert reproduce(*SOME, work="whole", output="whole.md") == 0
     kept = 0
     for _ in range(2):
-        run = start("killed")
+        run = start()
         deadline = time.monotonic() + 60
         while len(_state(tmp_path / "killed")) < kept + 8 and time.monotonic() < deadline:
             time.sleep(0.005)
@@ -132,7 +136,7 @@ def test_a_killed_run_goes_on_to_the_same_file(data: Path, tmp_path: Path) -> No
         assert len(files) >= kept + 8
         kept = len(files)
         assert not (tmp_path / "killed.md").exists()
-    assert start("killed").wait(60) == 0
+    assert reproduce(*SOME, work="killed", output="killed.md") == 0
     after = _state(tmp_path / "killed")
     assert {file: after[file] for file in files} == files
     assert (tmp_path / "killed.md").read_bytes() == (tmp_path / "whole.md").read_bytes()
