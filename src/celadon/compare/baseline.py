@@ -16,7 +16,7 @@ from celadon.io.sources import STDIN
 from celadon.metrics.tree_accuracy import check_use_of_trees
 from celadon.runs.local import Job
 from celadon.runs.local import run as run_job
-from celadon.scoring.scorer import Progress, Scorer, ignore, number_in
+from celadon.scoring.scorer import Progress, Scorer, ignore
 
 
 @dataclass(frozen=True)
@@ -124,9 +124,9 @@ def load_baseline(
         return
 
     def take(chunk: Chunk, scores: Mapping[str, MetricScores]) -> None:
-        given = [TableRow(dict(sample.extra), "", sample.origin) for sample in chunk.samples]
+        own_rows = [TableRow(dict(sample.extra), "", sample.origin) for sample in chunk.samples]
         values = [
-            column.values(scores) if column in missing else np.array([number_in(each, column.name) for each in given])
+            column.values(scores) if column in missing else np.array([each.number(column.name) for each in own_rows])
             for column in columns
         ]
         store.add("a", rows_of(chunk, np.stack(values, axis=1)))

@@ -16,7 +16,6 @@ from celadon.io import Fields, TableRow, read_table_rows
 from celadon.io.fields import Place, Resolver
 from celadon.io.sources import find_sources
 from celadon.metrics.registry import load, named_part, names
-from celadon.scoring.scorer import number_in
 
 _TABLE_ROWS = 2048
 
@@ -113,7 +112,7 @@ def rows_in(rows: Iterable[TableRow], fields: Fields, columns: Sequence[Column])
 def _row(row: TableRow, resolver: Resolver, columns: Sequence[Column]) -> Row:
     plan = resolver.plan(tuple(row), cells=False)
     ident, system, text = (_label(place, row) for place in (plan.id, plan.system, plan.text))
-    return Row(ident, system, row.origin, text, np.array([number_in(row, column.name) for column in columns]))
+    return Row(ident, system, row.origin, text, np.array([row.number(column.name) for column in columns]))
 
 
 def _label(place: Place | None, row: TableRow) -> str | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import math
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
@@ -28,6 +29,18 @@ class TableRow(dict[str, Any]):
         super().__init__(values)
         self.file = file
         self.origin = origin
+
+    def number(self, name: str) -> float:
+        """Return the number in a column; NaN where the cell is empty or there is none."""
+        value = self.get(name)
+        if value is None or value == "":
+            return math.nan
+        try:
+            if isinstance(value, int | float | str) and not isinstance(value, bool):
+                return float(value)
+        except ValueError:
+            pass
+        raise InputError(f"{self.origin}: {name} is not a number: {str(value)[:40]!r}")
 
 
 def read_table_rows(path: str, *, format: str | None = None) -> Iterator[TableRow]:  # noqa: A002

@@ -8,7 +8,8 @@ from typing import Any
 from celadon.core import Metric, UsageError
 from celadon.io.fields import Fields
 from celadon.metrics.registry import load
-from celadon.scoring.scorer import BATCH_ROWS, Scorer, missing
+from celadon.scoring.needs import missing
+from celadon.scoring.scorer import BATCH_ROWS, Scorer
 from celadon.scoring.scores import Scores
 from celadon.scoring.tables import is_table, samples_from_lists, samples_from_table
 

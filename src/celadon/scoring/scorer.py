@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextlib import contextmanager, nullcontext
 from dataclasses import asdict, replace
-from itertools import chain, islice
+from itertools import chain
 from typing import Any, NamedTuple, Protocol, Self, TypeAlias
 
 import numpy as np
@@ -18,7 +18,6 @@ from celadon.core import (
     InputError,
     Metric,
     MetricScores,
-    Need,
     Sample,
     UsageError,
     is_set_relative,
@@ -30,16 +29,15 @@ from celadon.io import (
     Fields,
     Reader,
     Spill,
-    TableRow,
-    read_table_rows,
 )
 from celadon.io.conllu import TreeFile, check_trees, digest_of, read_trees, with_trees
-from celadon.io.sources import STDIN, find_sources
 from celadon.metrics.registry import DEFAULTS_WITH_REFERENCES, DEFAULTS_WITHOUT_REFERENCES, load_all
 from celadon.metrics.tree_accuracy import bind_trees, check_use_of_trees
 from celadon.scoring.batch import Batch
 from celadon.scoring.cache.score_cache import CacheSettings, Compute, FirstPass, ScoreCache
+from celadon.scoring.needs import missing, refuse_missing
 from celadon.scoring.scores import Scores
+from celadon.scoring.set_statistics import InMemory, OnDisk, SetStatistics
 from celadon.scoring.tables import is_table, samples_from_lists, samples_from_table
 
 BATCH_ROWS = 512
@@ -47,8 +45,6 @@ BATCH_ROWS = 512
 
 Progress: TypeAlias = Callable[[Reader | Spill, int], None]
 """Called after each batch with what is read, the input or the rows that wait, and how many of its rows are done."""
-
-_COLUMN_ROWS = 8192
 
 
 class ScoredChunk(NamedTuple):
@@ -227,11 +223,11 @@ class Scorer:
         """
         self.choose(samples)
         if self.strict:
-            _refuse_missing(samples, self.metrics)
+            refuse_missing(samples, self.metrics)
         samples, metrics = self._with_given_trees(tuple(samples))
         starts = range(0, max(len(samples), 1), self.batch_rows)
         chunks = (Chunk(samples[at : at + self.batch_rows], "", (), ()) for at in starts)
-        scored = list(self._stream(chunks, metrics, _InMemory(), no_progress))
+        scored = list(self._stream(chunks, metrics, InMemory(), no_progress))
         metrics = scored[-1].metrics
         return Scores(samples, metrics, {m.spec: _joined([each.scores[m.spec] for each in scored]) for m in metrics})
 
@@ -265,16 +261,16 @@ class Scorer:
             yield from self._stream(chunks, self.metrics, None, progress)
             return
         with Spill(beside) as spill:
-            yield from self._stream(chunks, self.metrics, _OnDisk(spill), progress)
+            yield from self._stream(chunks, self.metrics, OnDisk(spill), progress)
 
     def _stream(
         self,
         chunks: Iterable[Chunk],
         metrics: tuple[Metric, ...],
-        waiting: _InMemory | _OnDisk | None,
+        waiting: InMemory | OnDisk | None,
         progress: Progress,
     ) -> Iterator[ScoredChunk]:
-        statistics = _Statistics(metrics, self._guard)
+        statistics = SetStatistics(metrics, self._guard)
         for chunk in chunks:
             batch = Batch(chunk.samples)
             first = self._first_pass(batch, metrics)
@@ -293,7 +289,7 @@ class Scorer:
             scores = self._second_pass(Batch(chunk.samples), first, self._left(metrics))
             yield ScoredChunk(chunk, scores, self._left(metrics))
             rows += len(chunk)
-            if isinstance(waiting, _OnDisk):
+            if isinstance(waiting, OnDisk):
                 progress(waiting.spill, rows)
 
     def _first_pass(self, batch: Batch, metrics: tuple[Metric, ...]) -> FirstPass:
@@ -363,7 +359,7 @@ class Scorer:
         return samples, bind_trees(self.metrics, digest)
 
     def _fitted_on(self, given: Any, progress: Progress) -> tuple[Metric, ...]:
-        statistics = _Statistics(self.metrics, nullcontext)
+        statistics = SetStatistics(self.metrics, nullcontext)
         if not statistics.metrics:
             raise UsageError(
                 "nothing to standardise: no metric asked for by name is relative to the scored set, as rouge_lm is, "
@@ -390,30 +386,6 @@ class Scorer:
             raise InputError(f"{where}: {error}") from None
 
 
-def missing(samples: Sequence[Sample], metrics: Iterable[Metric]) -> dict[int, str]:
-    """Return the rows that lack what a metric needs, each with a message."""
-    messages: dict[Need, str] = {}
-    for metric in metrics:
-        for need in metric.info.needs:
-            messages.setdefault(need, f"{metric.info.name} needs {need}, and this row has none")
-    lacking: dict[int, str] = {}
-    for row, sample in enumerate(samples):
-        if Need.SOURCE in messages and sample.source is None:
-            lacking[row] = messages[Need.SOURCE]
-        elif Need.REFERENCES in messages and not sample.references:
-            lacking[row] = messages[Need.REFERENCES]
-    return lacking
-
-
-def _refuse_missing(samples: Sequence[Sample], metrics: Iterable[Metric]) -> None:
-    for row, message in missing(samples, metrics).items():
-        raise InputError(f"{samples[row].origin}: {message}")
-
-
-def _refuse(row: BadRow) -> None:
-    raise InputError(str(row))
-
-
 def _absolute(path: Any) -> str | None:
     """A path for a worker, which may have another current folder; links are to stay."""
     from celadon.io.remote import is_url
@@ -423,130 +395,6 @@ def _absolute(path: Any) -> str | None:
     if not isinstance(path, str | os.PathLike):
         raise UsageError("only a set and trees in files can be handed to a worker")
     return os.path.abspath(path)  # noqa: PTH100
-
-
-class _Statistics:
-    """The statistics of a set, gathered batch by batch, for the metrics that are relative to it."""
-
-    def __init__(self, metrics: Iterable[Metric], guard: Callable[[Metric], AbstractContextManager[Any]]) -> None:
-        self.metrics = [metric for metric in metrics if is_set_relative(metric)]
-        self._guard = guard
-        self._sums: dict[str, Any] = {}
-
-    def add(self, batch: Batch, first: FirstPass) -> None:
-        for metric in self.metrics:
-            components = first.get(metric.spec)
-            if isinstance(components, Components):
-                with self._guard(metric):
-                    new = metric.statistics(batch, components)
-                    old = self._sums.get(metric.spec)
-                    self._sums[metric.spec] = new if old is None else old.merged(new)
-
-    def fit(self, metrics: Iterable[Metric], origin: str) -> tuple[Metric, ...]:
-        fitted: list[Metric] = []
-        for metric in metrics:
-            with self._guard(metric):
-                fitted.append(metric.fit(self._sums[metric.spec], origin) if is_set_relative(metric) else metric)
-        return tuple(fitted)
-
-    def add_samples(self, samples: Sequence[Sample]) -> None:
-        _refuse_missing(samples, self.metrics)
-        batch = Batch(samples)
-        self.add(batch, {metric.spec: metric.components(batch) for metric in self.metrics})
-
-    def add_scores(self, scores: Scores) -> bool:
-        """Take the components from scores where these have them."""
-        if any(metric.spec not in scores.columns or not metric.component_names for metric in self.metrics):
-            return False
-        parts = {metric.spec: Components(scores.columns[metric.spec].parts) for metric in self.metrics}
-        self.add(Batch(scores.samples), parts)
-        return True
-
-    def add_file(self, path: str, fields: Fields, batch_rows: int, max_text_chars: int, progress: Progress) -> None:
-        """Take the components from the columns of an earlier output, else score the texts for them."""
-        if path == STDIN:
-            raise UsageError("the constants cannot come from the standard input; give a file to standardise on")
-        if self._add_columns(path):
-            return
-        reader = Reader([path], fields, chunk_rows=batch_rows, max_text_chars=max_text_chars, on_bad=_refuse)
-        rows = 0
-        for chunk in reader:
-            self.add_samples(chunk.samples)
-            rows += len(chunk)
-            progress(reader, rows)
-
-    def _add_columns(self, path: str) -> bool:
-        """Take the components from a file of scores; False where it is none."""
-        columns = [f"{metric.spec}.{name}" for metric in self.metrics for name in metric.component_names]
-        complete = all(metric.component_names for metric in self.metrics)
-        if not complete or any(source.format == "txt" for source in find_sources([path], None)):
-            return False
-        rows = read_table_rows(path)
-        first = next(rows)
-        if not all(name in first for name in columns):
-            return False
-        rows = chain([first], rows)
-        while some := list(islice(rows, _COLUMN_ROWS)):
-            values = {name: np.array([number_in(row, name) for row in some], dtype=np.float64) for name in columns}
-            parts = {
-                metric.spec: Components({name: values[f"{metric.spec}.{name}"] for name in metric.component_names})
-                for metric in self.metrics
-            }
-            self.add(Batch([Sample("")] * len(some)), parts)
-        return True
-
-
-def number_in(row: TableRow, name: str) -> float:
-    """Return the number in a column of a table; NaN where the cell is empty or the row has none."""
-    value = row.get(name)
-    if value is None or value == "":
-        return np.nan
-    try:
-        if isinstance(value, int | float | str) and not isinstance(value, bool):
-            return float(value)
-    except ValueError:
-        pass
-    raise InputError(f"{row.origin}: {name} is not a number: {str(value)[:40]!r}")
-
-
-class _InMemory(list[tuple[Chunk, FirstPass]]):
-    """Rows that wait for the whole set."""
-
-    def write(self, chunk: Chunk, first: FirstPass) -> None:
-        self.append((chunk, first))
-
-
-class _OnDisk:
-    """Rows that wait for the whole set on disk, with their scores as plain values."""
-
-    def __init__(self, spill: Spill) -> None:
-        self.spill = spill
-
-    def write(self, chunk: Chunk, first: FirstPass) -> None:
-        self.spill.write(chunk, {spec: _plain(vars(result)) for spec, result in first.items()})
-
-    def __iter__(self) -> Iterator[tuple[Chunk, FirstPass]]:
-        for chunk, first in self.spill:
-            yield chunk, {spec: _from_plain(values) for spec, values in first.items()}
-
-
-def _plain(value: Any) -> Any:
-    if isinstance(value, np.ndarray):
-        return value.dtype.str, value.shape, value.tobytes()
-    return {key: _plain(each) for key, each in value.items()} if isinstance(value, Mapping) else value
-
-
-def _from_plain(values: Mapping[str, Any]) -> MetricScores | Components:
-    restored = {name: _restored(value) for name, value in values.items()}
-    return MetricScores(**restored) if "metric" in values else Components(**restored)
-
-
-def _restored(value: Any) -> Any:
-    if isinstance(value, tuple):
-        kind, shape, data = value
-        # a copy, because an array over bytes cannot be written to
-        return np.frombuffer(data, dtype=kind).reshape(shape).copy()
-    return {key: _restored(each) for key, each in value.items()} if isinstance(value, dict) else value
 
 
 def _joined(scores: Sequence[MetricScores]) -> MetricScores:

@@ -12,7 +12,8 @@ from celadon.core import Evidence, FloatArray, InputError, Metric, MetricScores,
 from celadon.metrics.registry import load, load_all, names
 from celadon.report.escape import cut_at
 from celadon.scoring.batch import Batch
-from celadon.scoring.scorer import Scorer, missing
+from celadon.scoring.needs import missing
+from celadon.scoring.scorer import Scorer
 from celadon.serve.settings import ServeSettings
 from celadon.serve.shown import Shown, shown
 
