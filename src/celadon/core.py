@@ -135,6 +135,8 @@ class MetricInfo:
         The range of its values; infinite where there is no bound.
     parts
         Names of the columns that explain the value.
+    incomplete
+        Why the metric cannot score with these options; empty where it can.
     """
 
     name: str
@@ -145,6 +147,7 @@ class MetricInfo:
     low: float = 0.0
     high: float = 1.0
     parts: tuple[str, ...] = ()
+    incomplete: str = ""
 
 
 class Span(NamedTuple):

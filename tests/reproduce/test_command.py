@@ -35,6 +35,7 @@ def test_all_metrics_take_part_and_every_table_is_there(reproduce: Callable[...,
         assert f"### {title}" in made
     for name in registry.names():
         assert name in made
+    assert "formula, combined: is fitted to ratings, and needs a file" in made
     assert "Made by `celadon meta reproduce`;" in made
     assert str(tmp_path) not in made
     assert "rougeW|weight:1.2|celadon:" in made

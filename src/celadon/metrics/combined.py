@@ -88,7 +88,10 @@ class FromFile(Metric):
     @cached_property
     def info(self) -> MetricInfo:
         """What the file says of the metric."""
-        return self._described() if self.file else self.general
+        if not self.file:
+            return self.general
+        needs = frozenset(need for metric in self.members().values() for need in metric.info.needs)
+        return dataclasses.replace(self._described(), needs=needs, incomplete="")
 
     @abstractmethod
     def _described(self) -> MetricInfo: ...
@@ -155,6 +158,7 @@ class Formula(FromFile):
         direction=Direction.HIGHER,
         low=-math.inf,
         high=math.inf,
+        incomplete="is fitted to ratings, and needs a file",
     )
 
     def _described(self) -> MetricInfo:
@@ -164,7 +168,6 @@ class Formula(FromFile):
         return dataclasses.replace(
             self.general,
             meaning=f"{self.content.name}: {written}",
-            needs=frozenset(need for metric in self.members().values() for need in metric.info.needs),
             parts=tuple(self.features),
         )
 
@@ -223,6 +226,7 @@ class Combined(FromFile):
         direction=Direction.HIGHER,
         low=-math.inf,
         high=math.inf,
+        incomplete="is fitted to ratings, and needs a file",
     )
 
     def _described(self) -> MetricInfo:
@@ -230,7 +234,6 @@ class Combined(FromFile):
             self.general,
             meaning=f"{self.content.name}: a regression on {', '.join(self.features)}",
             direction=Direction.LOWER if self.content.lower_is_better else Direction.HIGHER,
-            needs=frozenset(need for metric in self.members().values() for need in metric.info.needs),
         )
 
     @cached_property

@@ -7,10 +7,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from celadon.core import Metric, MetricInfo, MetricScores, Sample
+from celadon.core import FloatArray, Metric, MetricInfo, MetricScores, Sample
 from celadon.report.columns import Column, occupied
 from celadon.report.explained import has_aspects
-from celadon.scoring.batch import Batch
 from celadon.scoring.summary import Bins, Summarizer, SummaryRow
 
 SYSTEMS_DRAWN = 60
@@ -123,19 +122,15 @@ def _reach(column: Column, histogram: Bins) -> str:
 
 
 @dataclass(frozen=True)
-class _Aspect(Metric):
-    """Stands for an aspect of a metric whose scores are there already, so that they can be summed up."""
+class _Aspect:
+    """An aspect of a metric, as a summary takes it."""
 
-    of: str
-    name: str
+    spec: str
     info: ClassVar[MetricInfo] = MetricInfo("aspect", "an aspect of a metric", "as the metric's own")
+    signature: str = ""  # a report states the metric's own
 
-    @property
-    def spec(self) -> str:
-        return f"{self.of}.{self.name}"
-
-    def score(self, batch: Batch) -> MetricScores:
-        raise NotImplementedError("an aspect is scored by its metric")
+    def aggregate(self, statistics: FloatArray) -> None:
+        return None
 
 
 class AspectMeans:
@@ -147,7 +142,7 @@ class AspectMeans:
 
     def __init__(self, metrics: Sequence[Metric], seed: int) -> None:
         self._metrics = [metric for metric in metrics if has_aspects(metric)]
-        aspects = [_Aspect(metric.spec, name) for metric in self._metrics for name in metric.info.parts]
+        aspects = [_Aspect(f"{metric.spec}.{name}") for metric in self._metrics for name in metric.info.parts]
         self._summarizer = Summarizer(aspects, seed=seed)
 
     def add(self, samples: Sequence[Sample], scores: Mapping[str, MetricScores]) -> None:

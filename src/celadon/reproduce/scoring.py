@@ -33,7 +33,6 @@ SINGLE = "rougeL"
 """The metric that the SLOR paper also gives with a single reference."""
 
 NOT_ASKED = "not asked for"
-_NEVER = dict.fromkeys(("formula", "combined"), "is fitted to ratings, and needs a file")
 
 Advance: TypeAlias = Callable[[str], None]
 
@@ -75,7 +74,6 @@ def choose(specs: Sequence[str] = (), without: Sequence[str] = ()) -> Choice:
         there = {metric.info.name for metric in asked}
         not_run = {**dict.fromkeys((name for name in names() if name not in there), NOT_ASKED), **not_run}
     else:
-        not_run |= {name: why for name, why in _NEVER.items() if name not in not_run}
         asked = []
         for spec in (*names(), *OVER_CHARACTERS):
             if spec.partition("[")[0] in not_run:
@@ -86,6 +84,9 @@ def choose(specs: Sequence[str] = (), without: Sequence[str] = ()) -> Choice:
                 not_run[spec] = str(error)
     signatures: dict[str, str] = {}
     for metric in asked:
+        if metric.info.incomplete:
+            not_run[metric.spec] = metric.info.incomplete
+            continue
         try:
             signatures[metric.spec] = metric.signature
         except Exception as error:  # noqa: BLE001  a metric that fails, ours or a stranger's, must not stop the others

@@ -9,12 +9,12 @@ import json
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields
-from typing import Any, NamedTuple, Self, TypeAlias
+from typing import Any, NamedTuple, Protocol, Self, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
-from celadon.core import FloatArray, IntArray, Metric, MetricScores, Sample, UsageError
+from celadon.core import FloatArray, IntArray, MetricInfo, MetricScores, Sample, UsageError
 from celadon.meta.poisson import Interval, PoissonWeights, percentile_interval
 from celadon.text.layout import printable, table
 
@@ -169,6 +169,29 @@ class GrowingHistogram:
         return Bins(tuple(edges.tolist()), tuple(self._counts.tolist()))
 
 
+class Summarized(Protocol):
+    """What a summary must know of scores: a metric, or an aspect of one."""
+
+    @property
+    def spec(self) -> str:
+        """The name of the column."""
+        ...
+
+    @property
+    def info(self) -> MetricInfo:
+        """The range of the values."""
+        ...
+
+    @property
+    def signature(self) -> str:
+        """How the scores were made."""
+        ...
+
+    def aggregate(self, statistics: FloatArray) -> float | None:
+        """Return the corpus score; None where it is the mean."""
+        ...
+
+
 @dataclass
 class _Cell:
     """Running totals of one system under one metric: a column of counts, one of sums, the rest statistics."""
@@ -193,7 +216,7 @@ class Summarizer:
         Where in the whole stream the first row is, so that parts of a stream summed up apart draw as the whole would.
     """
 
-    metrics: Sequence[Metric]
+    metrics: Sequence[Summarized]
     resamples: int = DEFAULT_RESAMPLES
     seed: int = DEFAULT_SEED
     first_position: int = 0
@@ -236,7 +259,7 @@ class Summarizer:
         for cell, part in zip(cells, np.split(resampled, np.cumsum(widths)[:-1], axis=1), strict=True):
             cell.resampled += part
 
-    def _cell(self, system: str | None, metric: Metric, width: int) -> _Cell:
+    def _cell(self, system: str | None, metric: Summarized, width: int) -> _Cell:
         key = (system, metric.spec)
         if key not in self._cells:
             if len(self._cells) >= _MOST_SYSTEMS * len(self.metrics):
@@ -289,7 +312,7 @@ class Summarizer:
         return Summary(rows, signatures, self.seed, self.resamples)
 
 
-def _summary_row(system: str | None, metric: Metric, cell: _Cell) -> SummaryRow:
+def _summary_row(system: str | None, metric: Summarized, cell: _Cell) -> SummaryRow:
     count = int(cell.totals[0])
     mean = float(cell.totals[1] / count) if count else None
     with np.errstate(divide="ignore", invalid="ignore"):
