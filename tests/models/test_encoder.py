@@ -231,7 +231,10 @@ BREAKAGES: dict[str, tuple[Callable[[Path], object], str]] = {
         lambda folder: (folder / "model.json").write_text('{"format": "celadon-lm/1"}'),
         "celadon-encoder/1 is expected",
     ),
-    "no window": (lambda folder: (folder / "model.json").write_text('{"format": "celadon-encoder/1"}'), "has no 'win"),
+    "no window": (
+        lambda folder: (folder / "model.json").write_text('{"format": "celadon-encoder/1"}'),
+        "window: is missing",
+    ),
     "no tokenizer": (lambda folder: (folder / "tokenizer.json").unlink(), r"tokenizer\.json: there is no such file"),
     "no order": (lambda folder: (folder / "order.npy").unlink(), r"order\.npy: cannot be loaded"),
     "short order": (lambda folder: np.save(folder / "order.npy", np.zeros((2, 3))), "two rows of 8"),

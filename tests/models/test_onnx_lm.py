@@ -132,7 +132,7 @@ BREAKAGES: dict[str, tuple[Callable[[Path], object], str]] = {
     "a list": (lambda folder: (folder / "model.json").write_text("[]"), r"model\.json: does not describe"),
     "no window": (
         lambda folder: (folder / "model.json").write_text('{"format": "celadon-lm/1", "kind": "onnx"}'),
-        "has no 'begin'",
+        "window: is missing",
     ),
     "another kind": (
         lambda folder: (folder / "model.json").write_text('{"format": "celadon-lm/1", "kind": "ngram"}'),

@@ -7,25 +7,21 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
 from pathlib import Path
 from threading import RLock
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+from typing import ClassVar, Protocol
 
 import numpy as np
 import numpy.typing as npt
 
 from celadon.core import FloatArray, InputError, IntArray, UsageError
 from celadon.io.values import mend_surrogates
-from celadon.models.networks.self_check import CheckedSession, RowCheck, check_session
-from celadon.models.networks.windows import Window, plan_windows, same_length_batches
+from celadon.models.networks.onnx_model import Description, Graph, ModelParts, OnnxModel, load_parts, read_description
+from celadon.models.networks.self_check import RowCheck
+from celadon.models.networks.windows import TextWindow, Window, plan_windows, same_length_batches
 from celadon.models.store import folder_of
-from celadon.models.store.model_files import files_digest, load_json, load_session, load_table, load_tokenizer
+from celadon.models.store.model_files import files_digest, load_table
 from celadon.models.store.places import is_path
-
-if TYPE_CHECKING:
-    from tokenizers import Tokenizer
-
 
 Float32Array = npt.NDArray[np.float32]
 
@@ -147,86 +143,40 @@ FORMAT = "celadon-encoder/1"
 HEADS = ("acceptability", "meaning", "before", "after")
 # what stands around the tokens of every window
 _MARKS = 2
-# Tokens of one run where model.json does not say (``batch_positions``).
-_BATCH_POSITIONS = 1024
 # Texts whose tokens are held at once.
 _TEXTS_AT_ONCE = 8192
 _SCORING = ("*.onnx", "*.bin", "tokenizer.json", "order.npy")
 CHECK = RowCheck(lambda ids: {"ids": ids, "lengths": np.full(len(ids), ids.shape[1])}, "acceptability")
+_GRAPH = Graph("sentence encoder", frozenset({"ids", "lengths"}), frozenset(HEADS), CHECK)
 
 
-@dataclass(frozen=True)
-class Description:
-    """What ``model.json`` says.
+class EncoderDescription(Description, frozen=True, kw_only=True):
+    """What ``model.json`` says: a window includes its two marks, which are ``cls_id`` and ``sep_id``."""
 
-    ``window`` is the most tokens that are read at once, the two marks included, which are ``cls_id`` and ``sep_id``;
-    ``batch_positions`` the most tokens of one run.
-    """
+    REQUIRED: ClassVar[dict[str, str]] = {"format": FORMAT}
+    SHORTEST_WINDOW: ClassVar[int] = _MARKS + 2
 
-    window: int
-    scripts: tuple[str, ...]
     cls_id: int
     sep_id: int
-    batch_positions: int
+    batch_positions: int = 1024
 
 
-class _Row(NamedTuple):
-    """One window of the text numbered ``text``."""
-
-    text: int
-    window: Window
-
-
-class OnnxEncoder:
+class OnnxEncoder(OnnxModel[EncoderDescription]):
     """A loaded encoder; open one with :meth:`open`."""
 
-    def __init__(
-        self,
-        folder: Path,
-        name: str,
-        description: Description,
-        session: CheckedSession,
-        tokenizer: Tokenizer,
-        order: FloatArray,
-    ) -> None:
-        self._folder = folder
-        self._name = name
-        self._description = description
-        self._session, self._runtime = session.session, session.runtime
-        self._tokenizer = tokenizer
+    SCORING_FILES = _SCORING
+
+    def __init__(self, folder: Path, name: str, parts: ModelParts[EncoderDescription], order: FloatArray) -> None:
+        super().__init__(folder, name, parts)
         self._order = order
         self._widths = {item.name: item.shape[1] for item in self._session.get_outputs() if len(item.shape) > 1}
 
     @classmethod
     def open(cls, folder: Path, name: str, threads: int | None = None) -> OnnxEncoder:
         """Load an encoder from a folder of the format ``celadon-encoder/1``; without ``threads``, one per core."""
-        description = read_description(folder)
-        tokenizer = load_tokenizer(folder / "tokenizer.json")
-        path = folder / "model.onnx"
-        session = load_session(path, threads, {"ids", "lengths"}, set(HEADS), "sentence encoder")
-        width = next(item.shape[1] for item in session.get_outputs() if item.name == "before")
-        order = _load_order(folder / "order.npy", width)
-        return cls(folder, name, description, check_session(path, session, CHECK), tokenizer, order)
-
-    @property
-    def name(self) -> str:
-        """The name it is asked for by."""
-        return self._name
-
-    @cached_property
-    def digest(self) -> str:
-        """The sha256 over the names and hashes of the weights and the tokenizer."""
-        return encoder_digest(self._folder)
-
-    @property
-    def runtime(self) -> str:
-        """What a signature must say of the runtime; empty where scores count as equal."""
-        return self._runtime
-
-    @property
-    def scripts(self) -> tuple[str, ...]:
-        """The Unicode scripts it knows."""
-        return self._description.scripts
+        parts = load_parts(folder, EncoderDescription, _GRAPH, threads)
+        width = next(item.shape[1] for item in parts.graph.session.get_outputs() if item.name == "before")
+        return cls(folder, name, parts, _load_order(folder / "order.npy", width))
 
     @property
     def facts(self) -> Mapping[str, str]:
@@ -255,7 +205,7 @@ class OnnxEncoder:
         room = self._description.window - _MARKS
         # a text without tokens is read as well: the two marks alone
         rows = [
-            _Row(at, window)
+            TextWindow(at, window)
             for at, ids in enumerate(tokens)
             for window in plan_windows(len(ids), room) or [Window(0, 0, 0)]
         ]
@@ -271,7 +221,7 @@ class OnnxEncoder:
         return found if len(rows) == len(texts) else _join_windows(rows, found)
 
 
-def _join_windows(rows: Sequence[_Row], found: Mapping[str, Float32Array]) -> Mapping[str, Float32Array]:
+def _join_windows(rows: Sequence[TextWindow], found: Mapping[str, Float32Array]) -> Mapping[str, Float32Array]:
     """Join windows to texts.
 
     Acceptability and meaning are means, weighted by the tokens that no window before has read. What stands at the
@@ -300,27 +250,9 @@ def encoder_digest(folder: Path) -> str:
     return files_digest(folder, _SCORING)
 
 
-def read_description(folder: Path) -> Description:
-    """Read ``model.json``; a message names what is wrong there."""
-    path = folder / "model.json"
-    raw: Any = load_json(path)
-    try:
-        if raw["format"] != FORMAT:
-            raise InputError(f"{path}: is {raw['format']}; {FORMAT} is expected")
-        description = Description(
-            window=int(raw["window"]),
-            scripts=tuple(str(script) for script in raw["scripts"]),
-            cls_id=int(raw["cls_id"]),
-            sep_id=int(raw["sep_id"]),
-            batch_positions=int(raw.get("batch_positions", _BATCH_POSITIONS)),
-        )
-    except KeyError as error:
-        raise InputError(f"{path}: has no {error}") from error
-    except (ValueError, TypeError, AttributeError) as error:
-        raise InputError(f"{path}: does not describe an encoder: {error}") from error
-    if description.window < _MARKS + 2:
-        raise InputError(f"{path}: a window of {description.window} tokens is too short; it must be 4 or more")
-    return description
+def read_encoder(folder: Path) -> EncoderDescription:
+    """Read ``model.json`` of an encoder."""
+    return read_description(folder, EncoderDescription, _GRAPH.what)
 
 
 def _load_order(path: Path, width: int) -> FloatArray:

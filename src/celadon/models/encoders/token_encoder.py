@@ -22,7 +22,7 @@ import numpy.typing as npt
 
 from celadon.core import InputError, IntArray, UsageError
 from celadon.io.values import mend_surrogates
-from celadon.models.encoders.encoder import BUILTIN, CHECK, HEADS, encoder_digest, read_description
+from celadon.models.encoders.encoder import BUILTIN, CHECK, HEADS, encoder_digest, read_encoder
 from celadon.models.networks.onnx_graph import graph_without_tables, with_outputs
 from celadon.models.networks.self_check import check_session
 from celadon.models.networks.windows import plan_windows, same_length_batches
@@ -348,7 +348,7 @@ class OnnxTokenEncoder(TokenEncoder):
     @classmethod
     def open(cls, name: str, folder: Path) -> OnnxTokenEncoder:
         """Open an encoder; its graph is loaded when the states of a layer are asked for."""
-        described = read_description(folder)
+        described = read_encoder(folder)
         tokenizer = load_tokenizer(folder / "tokenizer.json")
         with loading(folder / _FILE):
             graph = (folder / _FILE).read_bytes()

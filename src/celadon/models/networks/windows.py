@@ -23,6 +23,13 @@ class Window(NamedTuple):
     end: int
 
 
+class TextWindow(NamedTuple):
+    """One window of the text numbered ``text``."""
+
+    text: int
+    window: Window
+
+
 def plan_windows(length: int, room: int) -> list[Window]:
     """Cut a text of ``length`` tokens into overlapping windows of at most ``room``, which is at least two.
 
