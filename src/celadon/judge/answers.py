@@ -37,46 +37,48 @@ def read_form(experiment: Experiment, page: Page, form: Mapping[str, str]) -> Re
     """Read the answers to all questions of a page."""
     answers: dict[tuple[str, str], Answer] = {}
     problems: dict[str, str] = {}
-    shown = experiment.content(page).texts
+    texts = experiment.content(page).texts
     for number, unit in enumerate(experiment.units(page)):
         for question in experiment.config.questions:
             name = field_name(number, question)
             unchanged = f"{name}.{UNCHANGED}" in form
-            found = _read(question, form.get(name, ""), unit, shown, unchanged)
-            if isinstance(found, Answer):
-                answers[unit.key, question.name] = found
+            answer = _read(question, form.get(name, ""), unit, texts, unchanged)
+            if isinstance(answer, Answer):
+                answers[unit.key, question.name] = answer
             else:
-                problems[name] = found
+                problems[name] = answer
     return Reading(answers, problems)
 
 
-def _read(question: Question, given: str, unit: PageText, shown: tuple[PageText, ...], unchanged: bool) -> Answer | str:
+def _read(
+    question: Question, written: str, unit: PageText, texts: tuple[PageText, ...], unchanged: bool
+) -> Answer | str:
     """The answer, or the name of the phrase that says what is wrong."""
     if question.kind == "text":
-        return _read_text(given, unit.text, unchanged)
+        return _read_text(written, unit.text, unchanged)
     if question.kind == "number":
-        return _read_number(given)
-    value = int(given) if given.isascii() and given.isdecimal() and len(given) < 4 else None
+        return _read_number(written)
+    value = int(written) if written.isascii() and written.isdecimal() and len(written) < 4 else None
     if value is None or value not in question.values:
         return "missing_choice"
     if question.kind == "scale":
         return Answer(float(value))
-    if value > len(shown):
+    if value > len(texts):
         return Answer(0.5, TIE)
-    chosen = shown[value - 1].key
+    chosen = texts[value - 1].key
     return Answer(float(chosen == pair_of(unit.key)[0]), chosen)
 
 
-def _read_number(given: str) -> Answer | str:
-    text = given.strip()
+def _read_number(written: str) -> Answer | str:
+    text = written.strip()
     if not _NUMBER.fullmatch(text) or _THOUSANDS.fullmatch(text):
         return "missing_number"
     value = float(text.replace(",", "."))
     return Answer(value) if 0 < value < math.inf else "missing_number"
 
 
-def _read_text(given: str, before: str, unchanged: bool) -> Answer | str:
-    text = clean(given).strip()
+def _read_text(written: str, before: str, unchanged: bool) -> Answer | str:
+    text = clean(written).strip()
     if not text:
         return "missing_text"
     if text == clean(before).strip():
@@ -87,7 +89,7 @@ def _read_text(given: str, before: str, unchanged: bool) -> Answer | str:
 def as_fields(experiment: Experiment, page: Page, answers: Mapping[tuple[str, str], Answer]) -> dict[str, str]:
     """The fields of a form that say what was answered before."""
     fields = {}
-    shown = [text.key for text in experiment.content(page).texts]
+    keys = [text.key for text in experiment.content(page).texts]
     for number, unit in enumerate(experiment.units(page)):
         for question in experiment.config.questions:
             answer = answers.get((unit.key, question.name))
@@ -95,7 +97,7 @@ def as_fields(experiment: Experiment, page: Page, answers: Mapping[tuple[str, st
                 continue
             name = field_name(number, question)
             if question.kind == "choice":
-                fields[name] = str(shown.index(answer.text) + 1 if answer.text in shown else len(shown) + 1)
+                fields[name] = str(keys.index(answer.text) + 1 if answer.text in keys else len(keys) + 1)
             elif question.kind == "text":
                 fields[name] = answer.text or ""
                 if fields[name] == clean(unit.text).strip():

@@ -119,11 +119,11 @@ def _visits_needed(cell: Cell, target: int) -> int:
 def assigned(cells: Sequence[Cell], assignment: Assignment, place: int) -> list[tuple[str, tuple[str, ...]]]:
     """The cells that the person at this place in line sees, and the variants in each."""
     each = pages_each(cells, assignment)
-    found = []
+    pages = []
     for step in range(place * each, (place + 1) * each):
         visit, at = divmod(step, len(cells))
-        found.append((cells[at].name, cells[at].page(visit)))
-    return found
+        pages.append((cells[at].name, cells[at].page(visit)))
+    return pages
 
 
 def make_plan(cells: Sequence[Cell], config: Config, place: int) -> tuple[Page, ...]:

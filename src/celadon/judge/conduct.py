@@ -117,16 +117,16 @@ def _agreements(matrices: Mapping[str, Judged]) -> dict[str, float]:
     if len(people) < 2:
         return {}
     stacked = np.vstack([matrix.normalised for matrix in matrices.values()])
-    found = leave_one_out(stacked, minimum_items=_FEWEST_FOR_AGREEMENT).correlations
-    return dict(zip(people, found.tolist(), strict=True))
+    correlations = leave_one_out(stacked, minimum_items=_FEWEST_FOR_AGREEMENT).correlations
+    return dict(zip(people, correlations.tolist(), strict=True))
 
 
 def _constant(person: str, matrices: Mapping[str, Judged]) -> bool:
     """Whether somebody gave one and the same answer to everything, often enough to be no accident."""
-    values = [matrix.given[:, matrix.people.index(person)] for matrix in matrices.values() if person in matrix.people]
-    said = np.concatenate(values) if values else np.empty(0)
-    said = said[np.isfinite(said)]
-    return len(said) >= _FEWEST_FOR_SAME and bool(np.all(said == said[0]))
+    values = [matrix.ratings[:, matrix.people.index(person)] for matrix in matrices.values() if person in matrix.people]
+    ratings = np.concatenate(values) if values else np.empty(0)
+    ratings = ratings[np.isfinite(ratings)]
+    return len(ratings) >= _FEWEST_FOR_SAME and bool(np.all(ratings == ratings[0]))
 
 
 class Agreement(NamedTuple):
@@ -190,13 +190,13 @@ def overview(experiment: Experiment, collected: Collected) -> Overview:
 
 def _times(collected: Collected) -> dict[str, list[float]]:
     """The seconds that people took for each item; those of a page with several are shared out among them."""
-    found: dict[str, list[float]] = defaultdict(list)
+    seconds: dict[str, list[float]] = defaultdict(list)
     for way in collected.ways.values():
         for kept in way:
             if kept.page.kind == TRIAL and kept.seconds is not None:
                 for key in kept.page.items:
-                    found[key].append(kept.seconds / len(kept.page.items))
-    return found
+                    seconds[key].append(kept.seconds / len(kept.page.items))
+    return seconds
 
 
 def _counts(experiment: Experiment, collected: Collected) -> Counter[str]:
@@ -209,7 +209,7 @@ def _counts(experiment: Experiment, collected: Collected) -> Counter[str]:
 
 def _agreement(experiment: Experiment, collected: Collected) -> tuple[Agreement, ...]:
     level = "nominal" if experiment.config.design == "pairwise" else "interval"
-    found = []
+    values = []
     for name, matrix in collected.matrices.items():
         people = len(matrix.people)
         try:
@@ -217,5 +217,5 @@ def _agreement(experiment: Experiment, collected: Collected) -> tuple[Agreement,
             correlation = pairwise_correlation(matrix.normalised).mean
         except InputError:
             alpha = correlation = math.nan
-        found.append(Agreement(name, alpha, correlation, people))
-    return tuple(found)
+        values.append(Agreement(name, alpha, correlation, people))
+    return tuple(values)

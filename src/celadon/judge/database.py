@@ -211,12 +211,12 @@ def migrate(connection: sa.Connection) -> int:
     Raises InputError if the database is of a later version than this program.
     """
     _version.metadata.create_all(connection)
-    found: int = connection.scalar(sa.select(sa.func.max(_version.c.version))) or 0
-    if found > len(MIGRATIONS):
+    current: int = connection.scalar(sa.select(sa.func.max(_version.c.version))) or 0
+    if current > len(MIGRATIONS):
         raise InputError(
-            f"the database is of version {found}, and this celadon knows {len(MIGRATIONS)}; use the newer celadon"
+            f"the database is of version {current}, and this celadon knows {len(MIGRATIONS)}; use the newer celadon"
         )
-    for number, step in enumerate(MIGRATIONS[found:], found + 1):
+    for number, step in enumerate(MIGRATIONS[current:], current + 1):
         step(connection)
         connection.execute(_version.insert().values(version=number))
-    return len(MIGRATIONS) - found
+    return len(MIGRATIONS) - current

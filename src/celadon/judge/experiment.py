@@ -107,10 +107,10 @@ class Experiment:
         """What a page shows; nothing for instructions and breaks."""
         if page.kind in (PRACTICE, CHECK):
             number = int(page.items[0])
-            given: SetPage = (self.config.practice if page.kind == PRACTICE else self.config.checks)[number]
+            set_page: SetPage = (self.config.practice if page.kind == PRACTICE else self.config.checks)[number]
             return Content(
-                given.context,
-                tuple(PageText(f"{page.kind}:{number}:{at}", text) for at, text in enumerate(given.texts)),
+                set_page.context,
+                tuple(PageText(f"{page.kind}:{number}:{at}", text) for at, text in enumerate(set_page.texts)),
             )
         if page.kind != TRIAL:
             return Content("", ())
@@ -124,7 +124,7 @@ class Experiment:
         """What is answered about: each text of a page, or the pair."""
         texts = self.content(page).texts
         if self.config.design == "pairwise" and texts:
-            return (PageText(pair_key([shown.key for shown in texts]), ""),)
+            return (PageText(pair_key([text.key for text in texts]), ""),)
         return texts
 
 
@@ -171,7 +171,7 @@ def new_experiment(
     make_cells(items, checked)
     token = new_token()
     keys = Keys(secrets.token_bytes(32), digest(token))
-    made = not folder.exists()
+    is_new = not folder.exists()
     try:
         with output_errors(str(folder)):
             folder.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -179,7 +179,7 @@ def new_experiment(
         write_keys(folder / KEYS, keys)
         atomic_write_text(str(folder / CONFIG), text)
     except BaseException:
-        if made:
+        if is_new:
             with suppress(OSError):
                 shutil.rmtree(folder)
         raise

@@ -73,7 +73,7 @@ def _item(sample: Sample, number: int, shared: set[str]) -> Item:
     context = _column(sample, "context") or sample.source or ""
     if max(len(sample.text), len(context)) > _MOST_CHARACTERS:
         raise InputError(f"{sample.origin}: longer than {_MOST_CHARACTERS:,} characters; nobody will read it")
-    cell = next((found for column in _CELLS if (found := _column(sample, column))), name)
+    cell = next((value for column in _CELLS if (value := _column(sample, column))), name)
     if not (key + cell).isprintable():
         raise InputError(f"{sample.origin}: the id {key!r} or the cell {cell!r} has characters that cannot be shown")
     return Item(
@@ -133,7 +133,7 @@ def _kept(line: str, where: str) -> Item:
 
 def by_cell(items: Sequence[Item]) -> dict[str, list[Item]]:
     """The items of each cell, in their order; cells as they turn up."""
-    found: dict[str, list[Item]] = {}
+    cells: dict[str, list[Item]] = {}
     for item in items:
-        found.setdefault(item.cell, []).append(item)
-    return found
+        cells.setdefault(item.cell, []).append(item)
+    return cells

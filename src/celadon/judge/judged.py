@@ -29,7 +29,7 @@ class Judged(NamedTuple):
 
     units: tuple[str, ...]
     people: tuple[str, ...]
-    given: FloatArray
+    ratings: FloatArray
     normalised: FloatArray
     z: FloatArray
 
@@ -56,16 +56,16 @@ def judged(experiment: Experiment, ratings: Sequence[Rating], *, without: Collec
     people = tuple(dict.fromkeys(rating.participant for rating in kept))
     units = tuple(dict.fromkeys(rating.unit for rating in kept))
     rows, columns = ({name: at for at, name in enumerate(names)} for names in (units, people))
-    found = {}
+    matrices = {}
     for question in experiment.config.questions:
-        given = np.full((len(units), len(people)), np.nan)
+        matrix = np.full((len(units), len(people)), np.nan)
         for rating in kept:
             if rating.question == question.name:
-                given[rows[rating.unit], columns[rating.participant]] = value_of(experiment, rating)
+                matrix[rows[rating.unit], columns[rating.participant]] = value_of(experiment, rating)
         name = HTER if question.kind == "text" else question.name
-        comparable = normalise(given, _NORMALISED[experiment.config.design])
-        found[name] = Judged(units, people, given, comparable, z_scores(given))
-    return found
+        comparable = normalise(matrix, _NORMALISED[experiment.config.design])
+        matrices[name] = Judged(units, people, matrix, comparable, z_scores(matrix))
+    return matrices
 
 
 def value_of(experiment: Experiment, rating: Rating) -> float:

@@ -44,9 +44,9 @@ class Keys:
         """What a form must bring along to be believed that it is ours; ``session`` is the cookie's value."""
         return self._signed("form", session).hex()
 
-    def is_form_token(self, session: str, given: str) -> bool:
+    def is_form_token(self, session: str, token: str) -> bool:
         """Whether a form is one that this session was given."""
-        return same(self.form_token(session), given)
+        return same(self.form_token(session), token)
 
     def platform_hash(self, platform_id: str) -> str:
         """Stands for a platform's name of a person, which is not stored."""
@@ -58,9 +58,9 @@ class Keys:
             :_CODE_LENGTH
         ]
 
-    def is_admin_token(self, given: str) -> bool:
+    def is_admin_token(self, token: str) -> bool:
         """Whether this is the researcher's token."""
-        return same(self.admin_sha256, digest(given))
+        return same(self.admin_sha256, digest(token))
 
     def admin_session(self, now: float | None = None) -> str:
         """A cookie for somebody who gave the researcher's token; a new token ends it."""
@@ -68,9 +68,9 @@ class Keys:
         nonce = secrets.token_hex(8)
         return f"{until}.{nonce}.{self._signed('admin', self.admin_sha256, until, nonce).hex()}"
 
-    def is_admin_session(self, given: str, now: float | None = None) -> bool:
+    def is_admin_session(self, cookie: str, now: float | None = None) -> bool:
         """Whether a cookie is one of ours and not too old."""
-        until, _, rest = given.partition(".")
+        until, _, rest = cookie.partition(".")
         nonce, _, signature = rest.partition(".")
         expected = self._signed("admin", self.admin_sha256, until, nonce).hex()
         return same(expected, signature) and float(until) > (time.time() if now is None else now)

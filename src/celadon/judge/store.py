@@ -108,11 +108,11 @@ class Store:
 
     def new_links(self, count: int) -> list[str]:
         """Make people who have not begun, and the secret part of each one's link."""
-        made = []
+        links = []
         with self._database.writing() as connection:
             for _ in range(count):
-                made.append(self._add(connection)[1])
-        return made
+                links.append(self._add(connection)[1])
+        return links
 
     def new_link_for(self, participant: str) -> str | None:
         """Give a person another link beside those they have; None where there is no such person."""
@@ -218,8 +218,8 @@ class Store:
         """What a person said on a page, by unit and question."""
         query = sa.select(ratings).where(ratings.c.participant == participant, ratings.c.position == position)
         with self._database.reading() as connection:
-            found = connection.execute(query).all()
-        return {(row.unit, row.question): Answer(row.number, row.text) for row in found}
+            rows = connection.execute(query).all()
+        return {(row.unit, row.question): Answer(row.number, row.text) for row in rows}
 
     def answer(self, participant: str, position: int, answers: Mapping[tuple[str, str], Answer]) -> bool:
         """Keep the answers of a page, for good before this returns.
@@ -240,8 +240,8 @@ class Store:
                 return False
             self._keep(connection, participant, position, answers, now)
             if position == to_come[0]:
-                shown = way[position].last_shown
-                seconds = None if shown is None else now - shown
+                last_shown = way[position].last_shown
+                seconds = None if last_shown is None else now - last_shown
                 connection.execute(_page(participant, position).values(answered=now, seconds=seconds))
                 if len(to_come) > 1:
                     _note_shown(connection, participant, to_come[1], now)
@@ -293,11 +293,11 @@ class Store:
 
     def all_pages(self) -> dict[str, tuple[KeptPage, ...]]:
         """Every person's pages."""
-        found: dict[str, list[KeptPage]] = {}
+        by_person: dict[str, list[KeptPage]] = {}
         with self._database.reading() as connection:
             for row in connection.execute(sa.select(pages).order_by(pages.c.participant, pages.c.position)):
-                found.setdefault(row.participant, []).append(_kept_page(row))
-        return {person: tuple(way) for person, way in found.items()}
+                by_person.setdefault(row.participant, []).append(_kept_page(row))
+        return {person: tuple(way) for person, way in by_person.items()}
 
     def all_ratings(self) -> tuple[Rating, ...]:
         """Every answer, by person and page."""

@@ -12,24 +12,24 @@ from starlette.exceptions import HTTPException
 from starlette.responses import Response
 
 from celadon import __version__
-from celadon.serve.guard import Guard
 from celadon.serve.page import PageRoutes
-from celadon.serve.refusals import ClientGoneError, RefusedError
-from celadon.serve.refusals import failed as crashed
+from celadon.serve.policy import ServicePolicy
 from celadon.serve.routes import NDJSON, ApiRoutes, json_refusal
 from celadon.serve.service import Service
 from celadon.serve.wire import MOST_REFERENCES, LineOut
+from celadon.web.guard import ClientGoneError, Guard, RefusedError
+from celadon.web.guard import failed as crashed
 
 _PLACE = "#/components/schemas/"
 _SCORING = ("/v1/score", "/v1/explain")
 
 
-def document(made: dict[str, Any], service: Service) -> dict[str, Any]:
+def document(openapi: dict[str, Any], service: Service) -> dict[str, Any]:
     """Complete the document that the framework makes of the routes.
 
-    ``made``: that document; it is changed.
+    ``openapi``: that document; it is changed.
     """
-    schemas, paths = made["components"]["schemas"], made["paths"]
+    schemas, paths = openapi["components"]["schemas"], openapi["paths"]
     bodies = [paths[path]["post"]["requestBody"]["content"]["application/json"] for path in _SCORING]
     for body in bodies:
         schemas |= body["schema"].pop("$defs", {})
@@ -41,11 +41,11 @@ def document(made: dict[str, Any], service: Service) -> dict[str, Any]:
     for path in _SCORING:
         paths[path]["post"]["responses"]["429"]["headers"] = {"Retry-After": seconds}
     if service.keys is not None:
-        made["components"]["securitySchemes"] = {"key": {"type": "http", "scheme": "bearer"}}
+        openapi["components"]["securitySchemes"] = {"key": {"type": "http", "scheme": "bearer"}}
         for path, operations in paths.items():
             for operation in operations.values() if path.startswith("/v1/") else ():
                 operation["security"] = [{"key": []}]
-    return made
+    return openapi
 
 
 def _limit(schemas: dict[str, Any], service: Service) -> None:
@@ -104,4 +104,4 @@ def make_app(service: Service) -> Guard:
     app.openapi = describe  # type: ignore[method-assign]
     routes = (*api.router.routes, *page.router.routes)
     paths = frozenset(route.path for route in routes if isinstance(route, APIRoute))
-    return Guard(app, service, paths, refused, {"/v1/score": api.score})
+    return Guard(app, ServicePolicy(service, paths, refused, {"/v1/score": api.score}))

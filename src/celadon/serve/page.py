@@ -15,11 +15,12 @@ from celadon.report.columns import Column
 from celadon.report.explained import has_aspects
 from celadon.report.html import asset, markup, render, style
 from celadon.report.texts import SCALES
-from celadon.serve.guard import bearer
-from celadon.serve.refusals import RefusedError, no_key
+from celadon.serve.policy import bearer
+from celadon.serve.refusals import no_key
 from celadon.serve.routes import ApiRoutes
-from celadon.serve.scorer import Kind, ShownText, Task, TextRequest, TextScores
+from celadon.serve.scorer import Kind, RenderedText, Task, TextRequest, TextScores
 from celadon.serve.service import Service
+from celadon.web.guard import RefusedError
 
 _FORM = "application/x-www-form-urlencoded"
 _MOST_FIELDS = 20
@@ -116,8 +117,8 @@ class PageRoutes:
 
     async def _results(self, request: Request, form: Mapping[str, str]) -> str:
         keys = self._service.keys
-        given = form.get("key", "").strip() or bearer(dict(request.scope["headers"]))
-        if keys is not None and not keys.accepts(given):
+        key = form.get("key", "").strip() or bearer(dict(request.scope["headers"]))
+        if keys is not None and not keys.accepts(key):
             raise no_key()
         texts = [form[name] for name in ("text", "other") if form.get(name, "").strip()]
         if not texts:
@@ -129,17 +130,17 @@ class PageRoutes:
         specs = tuple(spec for spec in scorer.metrics if not scorer.lacking([spec], samples))
         if not specs:
             raise RefusedError(422, "lacking", "The metrics that are served here need a reference or a source.")
-        asked = [TextRequest(sample, texts[0] if at else None) for at, sample in enumerate(samples)]
-        ticket = self._service.submit(Kind(Task.SHOW, specs), asked)
-        found: list[ShownText] = await self._api.all_of(request, ticket)
+        requests = [TextRequest(sample, texts[0] if at else None) for at, sample in enumerate(samples)]
+        ticket = self._service.submit(Kind(Task.SHOW, specs), requests)
+        results: list[RenderedText] = await self._api.all_of(request, ticket)
         metrics = [scorer.metrics[spec] for spec in specs]
         return render(
             "results.html",
-            rows=_rows(metrics, [each.scores for each in found]),
-            shown=[each.shown for each in found],
-            legend=found[0].shown.legend | found[-1].shown.legend,
+            rows=_rows(metrics, [each.scores for each in results]),
+            rendered=[each.rendered for each in results],
+            legend=results[0].rendered.legend | results[-1].rendered.legend,
             scales=SCALES,
-            changes=found[-1].shown.changes,
+            changes=results[-1].rendered.changes,
             signatures={spec: scorer.signature(spec) for spec in specs},
         )
 

@@ -2,36 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
 from celadon.core import InputError, UsageError
-
-
-class RefusedError(Exception):
-    """A request is refused.
-
-    ``code``: a word for programs.
-    ``message``: a sentence for people.
-    ``where``: which part of the request: ``samples[3].text``; empty where it is the whole.
-    """
-
-    def __init__(
-        self, status: int, code: str, message: str, where: str = "", headers: Mapping[str, str] | None = None
-    ) -> None:
-        super().__init__(message)
-        self.status = status
-        self.code = code
-        self.message = message
-        self.where = where
-        self.headers = dict(headers or {})
-
-    def as_dict(self) -> dict[str, dict[str, str | None]]:
-        """The body of the response."""
-        return {"error": {"code": self.code, "message": self.message, "where": self.where or None}}
-
-
-class ClientGoneError(Exception):
-    """Nobody waits for the answer any more."""
+from celadon.web.guard import ClientGoneError, RefusedError, failed
 
 
 def refusal_for(error: Exception) -> Exception:
@@ -41,11 +13,6 @@ def refusal_for(error: Exception) -> Exception:
     if isinstance(error, InputError | UsageError):
         return RefusedError(422, "not_scorable", str(error))
     return failed()
-
-
-def failed() -> RefusedError:
-    """It is our fault, and nobody's business why."""
-    return RefusedError(500, "failed", "something went wrong here; it was noted")
 
 
 def no_room(retry_after: int) -> RefusedError:

@@ -14,9 +14,10 @@ from starlette.responses import Response, StreamingResponse
 
 from celadon.core import Metric, Sample, UsageError
 from celadon.serve import wire
-from celadon.serve.refusals import ClientGoneError, RefusedError, refusal_for
+from celadon.serve.refusals import refusal_for
 from celadon.serve.scorer import Explained, Kind, Task, TextRequest, TextScores
 from celadon.serve.service import ScoreTicket, Service, State
+from celadon.web.guard import ClientGoneError, RefusedError
 
 NDJSON = "application/x-ndjson"
 _PROMETHEUS = "text/plain; version=0.0.4; charset=utf-8"
@@ -52,11 +53,11 @@ class ApiRoutes:
         summary: str,
     ) -> None:
         # bodies are read and written by hand: through the framework that takes longer than scoring a short text
-        said: dict[int | str, dict[str, Any]] = {200: {"model": answer}}
-        said |= {code: {"model": wire.Refusal, "description": why} for code, why in _refusals(request is not None)}
+        responses: dict[int | str, dict[str, Any]] = {200: {"model": answer}}
+        responses |= {code: {"model": wire.Refusal, "description": why} for code, why in _refusals(request is not None)}
         extra = None if request is None else {"requestBody": _body_of(request)}
         self.router.add_api_route(
-            path, route, methods=[method], response_class=Response, responses=said, summary=summary,
+            path, route, methods=[method], response_class=Response, responses=responses, summary=summary,
             openapi_extra=extra, description=inspect.getdoc(route) or "",
         )  # fmt: skip
 
@@ -65,27 +66,27 @@ class ApiRoutes:
 
         A stream that cannot be finished ends with a line that has `error` in it.
         """
-        given = wire.read(await _json_body(request), wire.SCORE_REQUEST)
-        samples = wire.samples_of(given, self._service.settings)
-        specs = self._specs(given.metrics, samples, many=not isinstance(given, wire.OneText))
+        body = wire.read(await _json_body(request), wire.SCORE_REQUEST)
+        samples = wire.samples_of(body, self._service.settings)
+        specs = self._specs(body.metrics, samples, many=not isinstance(body, wire.OneText))
         ticket = self._service.submit(Kind(Task.SCORE, specs), [TextRequest(sample) for sample in samples])
         if NDJSON in request.headers.get("accept", ""):
             return await self._stream(request, ticket, specs)
-        found = await self.all_of(request, ticket)
+        scored = await self.all_of(request, ticket)
         results = [
-            wire.text_out(at, sample, scores) for at, (sample, scores) in enumerate(zip(samples, found, strict=True))
+            wire.text_out(at, sample, scores) for at, (sample, scores) in enumerate(zip(samples, scored, strict=True))
         ]
         return _json({"results": results, "signatures": self._signatures(specs)})
 
     async def explain(self, request: Request) -> Response:
         """The scores of one text, and the stretches of it that made them so."""
-        given = wire.read(await _json_body(request), wire.EXPLAIN_REQUEST)
-        samples = wire.samples_of(given, self._service.settings)
-        specs = self._specs(given.metrics, samples, many=False)
+        body = wire.read(await _json_body(request), wire.EXPLAIN_REQUEST)
+        samples = wire.samples_of(body, self._service.settings)
+        specs = self._specs(body.metrics, samples, many=False)
         ticket = self._service.submit(Kind(Task.EXPLAIN, specs), [TextRequest(samples[0])])
-        (found,) = await self.all_of(request, ticket)
-        assert isinstance(found, Explained)
-        return _json(wire.explanation_out(samples[0], found, self._signatures(specs)))
+        (result,) = await self.all_of(request, ticket)
+        assert isinstance(result, Explained)
+        return _json(wire.explanation_out(samples[0], result, self._signatures(specs)))
 
     async def metrics(self) -> Response:
         """The metrics that are served, what each means and needs, and how its scores are made."""
@@ -100,10 +101,10 @@ class ApiRoutes:
         """Requests, texts, the queue, batches, seconds, refusals."""
         return Response(self._service.meters.text(), headers={"content-type": _PROMETHEUS})
 
-    def _specs(self, asked: list[str] | None, samples: list[Sample], *, many: bool) -> tuple[str, ...]:
+    def _specs(self, names: list[str] | None, samples: list[Sample], *, many: bool) -> tuple[str, ...]:
         """The metrics of a request; each of its samples has what they need."""
         try:
-            specs = self._service.scorer.chosen(asked, samples)
+            specs = self._service.scorer.chosen(names, samples)
         except UsageError as error:
             raise RefusedError(422, "no_such_metric", str(error), "metrics") from None
         for row, message in self._service.scorer.lacking(specs, samples).items():
@@ -126,7 +127,7 @@ class ApiRoutes:
     async def _stream(self, request: Request, ticket: ScoreTicket, specs: tuple[str, ...]) -> Response:
         """A line for each text; the first is awaited, so that what fails at once has its own status."""
         signatures = self._signatures(specs)
-        samples = [asked.sample for asked in ticket.items]
+        samples = [item.sample for item in ticket.items]
         answers = self._service.answers(ticket)
         watch = asyncio.create_task(_watch(request, ticket))
         try:
@@ -136,17 +137,17 @@ class ApiRoutes:
         finally:
             watch.cancel()
 
-        def line(at: int, found: Any) -> bytes:
-            assert isinstance(found, TextScores)
-            return _bytes({**wire.text_out(at, samples[at], found), "signatures": signatures}) + b"\n"
+        def line(at: int, result: Any) -> bytes:
+            assert isinstance(result, TextScores)
+            return _bytes({**wire.text_out(at, samples[at], result), "signatures": signatures}) + b"\n"
 
         async def lines() -> AsyncIterator[bytes]:
             at = 0
             try:
                 yield line(0, first)
-                async for found in answers:
+                async for result in answers:
                     at += 1
-                    yield line(at, found)
+                    yield line(at, result)
             except Exception as error:  # noqa: BLE001 - the status is sent already, so that a line must tell
                 refusal = refusal_for(error)
                 if isinstance(refusal, RefusedError):

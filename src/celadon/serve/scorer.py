@@ -14,8 +14,8 @@ from celadon.report.escape import cut_at
 from celadon.scoring.batch import Batch
 from celadon.scoring.needs import missing
 from celadon.scoring.scorer import Scorer
+from celadon.serve.rendered import Rendered, render_text
 from celadon.serve.settings import ServeSettings
-from celadon.serve.shown import Shown, shown
 
 _WARM_UP = Sample("The glaze is green. It shows every crack.", ("The green glaze shows cracks.",), "A green glaze.")
 EXPLAINED = 10_000
@@ -69,14 +69,14 @@ class Explained(NamedTuple):
     characters: int
 
 
-class ShownText(NamedTuple):
+class RenderedText(NamedTuple):
     """The scores of one text and how a page shows them."""
 
     scores: TextScores
-    shown: Shown
+    rendered: Rendered
 
 
-Answer: TypeAlias = TextScores | Explained | ShownText
+Answer: TypeAlias = TextScores | Explained | RenderedText
 
 
 class RequestScorer:
@@ -152,7 +152,7 @@ class RequestScorer:
         if kind.task is Task.EXPLAIN:
             return [_explained(*each, metrics) for each in zip(samples, scores, strict=True)]
         return [
-            ShownText(scores[at], shown(each.sample, each.before, metrics, columns, at, EXPLAINED))
+            RenderedText(scores[at], render_text(each.sample, each.before, metrics, columns, at, EXPLAINED))
             for at, each in enumerate(requests)
         ]
 
@@ -160,15 +160,15 @@ class RequestScorer:
 def _explained(sample: Sample, scores: TextScores, metrics: Sequence[Metric]) -> Explained:
     cut = cut_at(sample.text, EXPLAINED)
     head = sample if cut == len(sample.text) else Sample(sample.text[:cut], sample.references, sample.source, sample.id)
-    found = {metric.spec: metric.evidence(head) for metric in metrics if scores.scores[metric.spec] is not None}
-    return Explained(scores, {spec: each for spec, each in found.items() if each is not None}, cut)
+    evidences = {metric.spec: metric.evidence(head) for metric in metrics if scores.scores[metric.spec] is not None}
+    return Explained(scores, {spec: each for spec, each in evidences.items() if each is not None}, cut)
 
 
 def texts_scores(columns: Mapping[str, MetricScores], rows: int) -> list[TextScores]:
     """The scores of a batch, text by text."""
     values = {spec: _finite(scores.values) for spec, scores in columns.items()}
     parts = {spec: {name: _finite(column) for name, column in scores.parts.items()} for spec, scores in columns.items()}
-    found = []
+    results = []
     for row in range(rows):
         of_row = {spec: column[row] for spec, column in values.items()}
         reasons = {
@@ -177,8 +177,8 @@ def texts_scores(columns: Mapping[str, MetricScores], rows: int) -> list[TextSco
             if value is None
         }
         inside = {spec: {name: column[row] for name, column in named.items()} for spec, named in parts.items()}
-        found.append(TextScores(of_row, inside, reasons))
-    return found
+        results.append(TextScores(of_row, inside, reasons))
+    return results
 
 
 def _finite(values: FloatArray) -> list[float | None]:

@@ -73,12 +73,12 @@ class Service:
             self.failure = error
             self.on_failure()
 
-    def submit(self, kind: Kind, asked: Sequence[TextRequest]) -> ScoreTicket:
+    def submit(self, kind: Kind, requests: Sequence[TextRequest]) -> ScoreTicket:
         """Put the texts of a request into the queue."""
         if self.state is not State.READY:
             raise not_now(self.state is State.DRAINING)
         try:
-            return self.batcher.submit(kind, asked)
+            return self.batcher.submit(kind, requests)
         except QueueFullError as error:
             raise no_room(error.retry_after) from None
 

@@ -9,9 +9,9 @@ from typing import Annotated, Any
 from pydantic import BaseModel, ConfigDict, Discriminator, Field, Tag, TypeAdapter, ValidationError
 
 from celadon.core import Evidence, Sample, Span
-from celadon.serve.refusals import RefusedError
 from celadon.serve.scorer import Explained, TextScores
 from celadon.serve.settings import ServeSettings
+from celadon.web.guard import RefusedError
 
 MOST_REFERENCES = 64
 """Of one text."""
@@ -59,12 +59,12 @@ class ManySamples(BaseModel):
     metrics: Metrics = None
 
 
-def _form(given: Any) -> str | None:
+def _form(body: Any) -> str | None:
     """Which of the forms a request has."""
-    if isinstance(given, dict):
-        found = [name for name in _FORMS if name in given]
-        return found[0] if len(found) == 1 else None
-    return next((tag for kind, tag in zip(_KINDS, _FORMS, strict=True) if type(given) is kind), None)
+    if isinstance(body, dict):
+        names = [name for name in _FORMS if name in body]
+        return names[0] if len(names) == 1 else None
+    return next((tag for kind, tag in zip(_KINDS, _FORMS, strict=True) if type(body) is kind), None)
 
 
 _KINDS = (OneText, ManyTexts, ManySamples)
@@ -205,23 +205,23 @@ def _place(path: Sequence[int | str]) -> str:
 def samples_of(request: OneText | ManyTexts | ManySamples, settings: ServeSettings) -> list[Sample]:
     """The samples of a request, none too long and not too many."""
     if isinstance(request, OneText):
-        given, places = [_sample(request)], [""]
+        samples, places = [_sample(request)], [""]
     elif isinstance(request, ManyTexts):
-        given = [Sample(text) for text in request.texts]
-        places = [f"texts[{at}]" for at in range(len(given))]
+        samples = [Sample(text) for text in request.texts]
+        places = [f"texts[{at}]" for at in range(len(samples))]
     else:
-        given = [_sample(each) for each in request.samples]
-        places = [f"samples[{at}]" for at in range(len(given))]
-    if len(given) > settings.max_texts:
-        message = f"{len(given):,} texts are too many; {settings.max_texts:,} are taken at a time"
+        samples = [_sample(each) for each in request.samples]
+        places = [f"samples[{at}]" for at in range(len(samples))]
+    if len(samples) > settings.max_texts:
+        message = f"{len(samples):,} texts are too many; {settings.max_texts:,} are taken at a time"
         raise RefusedError(422, "too_many_texts", message, places[0].partition("[")[0])
-    for sample, place in zip(given, places, strict=True):
+    for sample, place in zip(samples, places, strict=True):
         _check(sample, place, settings.max_text_chars)
-    return given
+    return samples
 
 
-def _sample(given: SampleIn) -> Sample:
-    return Sample(given.text, tuple(given.references), given.source, given.id)
+def _sample(body: SampleIn) -> Sample:
+    return Sample(body.text, tuple(body.references), body.source, body.id)
 
 
 def _check(sample: Sample, place: str, most: int) -> None:
@@ -237,17 +237,17 @@ def _check(sample: Sample, place: str, most: int) -> None:
             raise RefusedError(422, "too_long", message, f"{place}{part}".removeprefix("."))
 
 
-def text_out(index: int, sample: Sample, found: TextScores) -> dict[str, Any]:
+def text_out(index: int, sample: Sample, scores: TextScores) -> dict[str, Any]:
     """The scores of one text."""
-    return {"index": index, "id": sample.id, **found._asdict()}
+    return {"index": index, "id": sample.id, **scores._asdict()}
 
 
-def explanation_out(sample: Sample, found: Explained, signatures: Mapping[str, str]) -> dict[str, Any]:
+def explanation_out(sample: Sample, explained: Explained, signatures: Mapping[str, str]) -> dict[str, Any]:
     """The scores of one text, and why."""
     return {
-        "result": text_out(0, sample, found.scores),
-        "evidence": {spec: _evidence_out(each) for spec, each in found.evidence.items()},
-        "explained_characters": found.characters,
+        "result": text_out(0, sample, explained.scores),
+        "evidence": {spec: _evidence_out(each) for spec, each in explained.evidence.items()},
+        "explained_characters": explained.characters,
         "signatures": dict(signatures),
     }
 

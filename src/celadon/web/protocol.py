@@ -27,8 +27,8 @@ _PER_BODY_BYTE = 8
 class QuickProtocol(HttpToolsProtocol):
     """Bounds what comes besides a body, which httptools would gather without end; h11 has such a bound of its own."""
 
-    def __init__(self, *given: Any, **named: Any) -> None:
-        super().__init__(*given, **named)
+    def __init__(self, *arguments: Any, **named: Any) -> None:
+        super().__init__(*arguments, **named)
         self._besides = self._body = 0
         self._began = False
 

@@ -34,8 +34,8 @@ HEADERS = {
 
 def _unreadable() -> bytes:
     body = b"This is not a request that can be read."
-    told = {**HEADERS, "content-type": "text/plain; charset=utf-8", "content-length": str(len(body))}
-    lines = ["HTTP/1.1 400 Bad Request", *(f"{name}: {value}" for name, value in told.items()), "connection: close"]
+    headers = {**HEADERS, "content-type": "text/plain; charset=utf-8", "content-length": str(len(body))}
+    lines = ["HTTP/1.1 400 Bad Request", *(f"{name}: {value}" for name, value in headers.items()), "connection: close"]
     return "\r\n".join((*lines, "", "")).encode("ascii") + body
 
 
@@ -156,10 +156,10 @@ class ApiKeys:
     def __init__(self, keys: list[str]) -> None:
         self._hashes = tuple(map(_hash, keys))
 
-    def accepts(self, given: str) -> bool:
+    def accepts(self, key: str) -> bool:
         """Tell whether this is one of the keys; all of them are always compared."""
-        found = _hash(given)
-        return sum(hmac.compare_digest(found, known) for known in self._hashes) > 0
+        hashed = _hash(key)
+        return sum(hmac.compare_digest(hashed, known) for known in self._hashes) > 0
 
 
 def read_api_keys(path: str) -> ApiKeys:

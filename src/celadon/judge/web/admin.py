@@ -100,8 +100,8 @@ class AdminPages:
         if not (count.isascii() and count.isdecimal() and len(count) < 5 and 1 <= int(count) <= _MOST_LINKS):
             raise HTTPException(HTTPStatus.UNPROCESSABLE_ENTITY)
         base = str(request.base_url).rstrip("/")
-        made = [f"{base}/p/{link}" for link in self._site.store.new_links(int(count))]
-        return self._state_page(session, links=made)
+        urls = [f"{base}/p/{link}" for link in self._site.store.new_links(int(count))]
+        return self._state_page(session, links=urls)
 
     def export(self, request: Request, kind: str) -> Response:
         """All answers about items."""

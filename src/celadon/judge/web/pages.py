@@ -37,7 +37,7 @@ class Block(NamedTuple):
     """A text and the questions about it."""
 
     letter: str
-    shown: PageText
+    text: PageText
     fields: tuple[Field, ...]
 
 
@@ -82,11 +82,11 @@ class ParticipantPages:
             return see("/task")
         if self._site.store.is_full():
             return self._site.page("message.html", heading=self._site.words["full"], text="")
-        given = next((request.query_params[name] for name in _PLATFORM_IDS if name in request.query_params), "")
+        platform_id = next((request.query_params[name] for name in _PLATFORM_IDS if name in request.query_params), "")
         return self._site.page(
             "consent.html",
             action=f"/join/{token}",
-            person=given[:_LONGEST_PLATFORM_ID],
+            person=platform_id[:_LONGEST_PLATFORM_ID],
             form_token=self._site.keys.form_token(token),
         )
 
@@ -94,11 +94,11 @@ class ParticipantPages:
         """Somebody agreed to take part."""
         self._check_invitation(token)
         self._site.check_form(token, form)
-        store, given = self._site.store, form.get("person", "")[:_LONGEST_PLATFORM_ID]
+        store, platform_id = self._site.store, form.get("person", "")[:_LONGEST_PLATFORM_ID]
         known = cookie(request, LINK_COOKIE)
         if self._site.person(known) is not None:
             return see("/task")
-        link = store.join(self._site.keys.platform_hash(given) if given else None)
+        link = store.join(self._site.keys.platform_hash(platform_id) if platform_id else None)
         if link is None:
             heading = "You have begun already. Please go on in the browser in which you began."
             return self._site.page("message.html", HTTPStatus.CONFLICT, heading=heading, text="")
@@ -151,8 +151,8 @@ class ParticipantPages:
             return self._next(person)
         if kept.answered is None:
             self._site.store.note_shown(person.id, kept)
-        given = as_fields(self._site.experiment, kept.page, self._site.store.answers(person.id, kept.position))
-        return self._page(link, person, way, kept, given, {})
+        fields = as_fields(self._site.experiment, kept.page, self._site.store.answers(person.id, kept.position))
+        return self._page(link, person, way, kept, fields, {})
 
     def answer(self, request: Request, position: str, form: Form) -> Response:
         """Keep the answers of a page, then show the next."""
@@ -176,7 +176,7 @@ class ParticipantPages:
         person: Participant,
         way: tuple[KeptPage, ...],
         kept: KeptPage,
-        given: Mapping[str, str],
+        fields: Mapping[str, str],
         problems: Mapping[str, str],
     ) -> Response:
         facts: dict[str, Any] = {
@@ -189,7 +189,7 @@ class ParticipantPages:
         if kept.page.kind in (INSTRUCTIONS, BREAK):
             return self._site.page(f"{kept.page.kind}.html", **facts)
         content = self._site.experiment.content(kept.page)
-        blocks, shared = self._blocks(kept, given, problems)
+        blocks, shared = self._blocks(kept, fields, problems)
         return self._site.page(
             "page.html",
             HTTPStatus.UNPROCESSABLE_ENTITY if problems else HTTPStatus.OK,
@@ -203,7 +203,7 @@ class ParticipantPages:
         )
 
     def _blocks(
-        self, kept: KeptPage, given: Mapping[str, str], problems: Mapping[str, str]
+        self, kept: KeptPage, form: Mapping[str, str], problems: Mapping[str, str]
     ) -> tuple[list[Block], tuple[Field, ...]]:
         """The texts, each with its questions, and the questions about all of them together."""
         experiment = self._site.experiment
@@ -215,17 +215,17 @@ class ParticipantPages:
                 Field(
                     name,
                     question,
-                    given.get(name, units[unit].text if question.kind == "text" else ""),
+                    form.get(name, units[unit].text if question.kind == "text" else ""),
                     self._site.words[problems[name]] if name in problems else "",
-                    f"{name}.{UNCHANGED}" in given,
+                    f"{name}.{UNCHANGED}" in form,
                 )
                 for name, question in names
             )
 
         if experiment.config.design == "pairwise":
-            return [Block(str(at), shown, ()) for at, shown in enumerate(texts, 1)], fields(0)
+            return [Block(str(at), text, ()) for at, text in enumerate(texts, 1)], fields(0)
         letters = _LETTERS if len(texts) > 1 else [""]
-        return [Block(letters[at % 26], shown, fields(at)) for at, shown in enumerate(texts)], ()
+        return [Block(letters[at % 26], text, fields(at)) for at, text in enumerate(texts)], ()
 
     def done(self, request: Request) -> Response:
         """The completion code."""

@@ -70,12 +70,12 @@ class Site:
 
     def person(self, link: str) -> Participant | None:
         """Whose link this is."""
-        found = self.store.participant(link) if link else None
-        if found is not None:
+        participant = self.store.participant(link) if link else None
+        if participant is not None:
             if len(self._links) >= _LINKS_REMEMBERED:
                 self._links.clear()
             self._links.add(link)
-        return found
+        return participant
 
     def is_known(self, link: str) -> bool:
         """Whether this was found to be somebody's link before; asks nothing of the database."""
@@ -90,17 +90,13 @@ class Site:
         config = self.experiment.config
         language = config.language
         direction = "rtl" if language.partition("-")[0].lower() in _RIGHT_TO_LEFT else "ltr"
-        given = {"config": config, "words": self.words, "language": language, "direction": direction, **facts}
-        return render(f"judge/{template}", **given)
+        context = {"config": config, "words": self.words, "language": language, "direction": direction, **facts}
+        return render(f"judge/{template}", **context)
 
     def error(self, status: int) -> HTMLResponse:
         """The page that tells of a failure."""
         message = ERRORS.get(status, HTTPStatus(status).phrase)
         return self.page("message.html", status, heading=message, text="")
-
-    def error_bytes(self, status: int) -> bytes:
-        """The same, for those who send bytes."""
-        return bytes(self.error(status).body)
 
     def code(self, participant: str) -> str:
         """The code that a person who finished is given."""

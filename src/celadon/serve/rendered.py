@@ -15,7 +15,7 @@ from celadon.report.texts import TextView
 _DECIMALS = 3
 
 
-class Shown(NamedTuple):
+class Rendered(NamedTuple):
     """What the templates render: the text, which kinds of marks it has, and how it differs from another text."""
 
     rows: list[Row]
@@ -23,15 +23,15 @@ class Shown(NamedTuple):
     changes: list[Row]
 
 
-def shown(
+def render_text(
     sample: Sample,
     before: str | None,
     metrics: Sequence[Metric],
     columns: Mapping[str, MetricScores],
     row: int,
     limit: int,
-) -> Shown:
-    """Show a text.
+) -> Rendered:
+    """Render a text.
 
     ``before``: another text, to show how this one differs from it.
     ``columns``: the scores of its batch.
@@ -53,7 +53,7 @@ def shown(
     )
     headings = [Column(metric.spec, metric.info, _DECIMALS, ()) for metric in metrics]
     view = TextView(metrics, headings, aspects, evidence_of([], [kept], metrics, limit), limit)
-    return Shown(list(view.rows(kept, limit)), view.legend([kept]), _changes(sample, before, limit))
+    return Rendered(list(view.rows(kept, limit)), view.legend([kept]), _changes(sample, before, limit))
 
 
 def _changes(sample: Sample, before: str | None, limit: int) -> list[Row]:
