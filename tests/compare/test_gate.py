@@ -193,6 +193,6 @@ def test_what_is_compared_without_limits(tmp_path: Path) -> None:
 
 def test_memory_does_not_grow_with_offences(tmp_path: Path) -> None:
     many = texts(tmp_path / "many.jsonl", *[BAD] * 300, ids=False)
-    verdict = run_check(Check(Job([str(many)], batch_rows=64), limits_of(["rougeL=0.9"], []), shown=5))
+    verdict = run_check(Check(Job([str(many)], batch_rows=64), limits_of(["rougeL=0.9"], []), most_listed=5))
     assert (verdict.rows, verdict.failed_rows, len(verdict.offences)) == (300, 300, 5)
     assert [offence.line for offence in verdict.offences] == [1, 2, 3, 4, 5]

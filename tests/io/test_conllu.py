@@ -109,17 +109,17 @@ def test_a_tree_is_what_leads_to_one_root_from_everywhere(heads: list[int]) -> N
 def test_trees_are_found_by_id_and_number_of_the_reference(tmp_path: Path) -> None:
     text = sentence("a", [(1, 0)]) + sentence("a#2", [(1, 2), (2, 0)]) + sentence("bad", [(1, 1)])
     trees = read_trees(write(tmp_path, text))
-    first, second, third = trees.given_to(Sample("x", ("w1", "w1 w2", "w1"), id="a")).trees
+    first, second, third = trees.attach_to(Sample("x", ("w1", "w1 w2", "w1"), id="a")).trees
     assert first == Tree(("w1",), (-1,))
     assert second == Tree(("w1", "w2"), (1, -1))
     assert isinstance(third, str)
     assert "no tree with the sent_id 'a#3'" in third
-    (bad,) = trees.given_to(Sample("x", ("w1",), id="bad")).trees
+    (bad,) = trees.attach_to(Sample("x", ("w1",), id="bad")).trees
     assert isinstance(bad, str)
     assert "'bad'" in bad
     assert "trees.conllu:8" in bad
     assert "no root" in bad
-    (without,) = trees.given_to(Sample("x", ("w1",))).trees
+    (without,) = trees.attach_to(Sample("x", ("w1",))).trees
     assert "has no id" in without
     assert trees_in_order(trees.name)[:2] == (first, second)
 

@@ -30,7 +30,7 @@ def test_jsonl_rows_may_differ_in_their_keys(read, write_bytes):
     path = write_bytes("a.jsonl", lines({"text": "a"}, {"output": "b", "reference": "r"}, {"prediction": "c"}))
     outcome = read(path)
     assert outcome.texts == ["a", "b", "c"]
-    assert outcome.reader.found == Fields(text="text", references="reference")
+    assert outcome.reader.resolved == Fields(text="text", references="reference")
 
 
 @pytest.mark.parametrize(
@@ -84,7 +84,7 @@ def test_a_given_stem_finds_numbered_columns(read, write_bytes):
     path = write_bytes("a.csv", b"text,gold0,gold1\na,x,y\n")
     outcome = read(path, fields=Fields(references="gold"))
     assert outcome.samples[0].references == ("x", "y")
-    assert outcome.reader.found.references == "gold0, gold1"
+    assert outcome.reader.resolved.references == "gold0, gold1"
 
 
 def test_given_names_win_and_the_others_are_kept(read, write_bytes):
@@ -156,4 +156,4 @@ def test_an_empty_id_cell_is_no_id(read, write_bytes):
 
 
 def test_nothing_found_is_known(read, write_bytes):
-    assert read(write_bytes("a.txt", b"a\n")).reader.found == Fields(text="text")
+    assert read(write_bytes("a.txt", b"a\n")).reader.resolved == Fields(text="text")

@@ -56,10 +56,10 @@ def parser(chosen: str | None = None) -> argparse.ArgumentParser:
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command line and return its exit code."""
-    given = list(sys.argv[1:] if argv is None else argv)
+    words = list(sys.argv[1:] if argv is None else argv)
     # the top level has no options that take a value, so the first plain word is the command
-    chosen = next((word for word in given if not word.startswith("-")), None)
-    arguments = parser(chosen).parse_args(given)
+    chosen = next((word for word in words if not word.startswith("-")), None)
+    arguments = parser(chosen).parse_args(words)
     from celadon.cli.failures import guarded
 
     return guarded(arguments.run, arguments)

@@ -46,16 +46,16 @@ def configure(command: argparse.ArgumentParser) -> None:
     command.formatter_class = argparse.RawDescriptionHelpFormatter
     command.add_argument("inputs", nargs="+", metavar="INPUT", help="a file, a quoted glob, or - for standard input")
     _add_limits(command)
-    told = command.add_argument_group("output")
-    told.add_argument("--json", action="store_true", help="print the result as JSON")
-    told.add_argument("--junit", metavar="XML", help="write a JUnit file: a test case per text")
-    told.add_argument(
+    output = command.add_argument_group("output")
+    output.add_argument("--json", action="store_true", help="print the result as JSON")
+    output.add_argument("--junit", metavar="XML", help="write a JUnit file: a test case per text")
+    output.add_argument(
         "--github",
         action=argparse.BooleanOptionalAction,
         help="print annotations for GitHub (default: where GITHUB_ACTIONS is true)",
     )
-    told.add_argument("--show", type=_count, default=10, metavar="N", help="offences that are told of (default: 10)")
-    told.add_argument("--quiet", action="store_true", help="no progress bar, no notes")
+    output.add_argument("--show", type=_count, default=10, metavar="N", help="offences that are told of (default: 10)")
+    output.add_argument("--quiet", action="store_true", help="no progress bar, no notes")
     add_field_options(command)
     add_input_options(command.add_argument_group("input"))
     how = command.add_argument_group("computation")
@@ -106,8 +106,8 @@ def run(arguments: argparse.Namespace) -> int:
     from celadon.compare.gate import run_check
 
     check = _check(arguments)
-    shown = not arguments.quiet
-    with TallyProgress("baseline", shown=shown) as read, RowProgress(shown=shown) as progress:
+    show_progress = not arguments.quiet
+    with TallyProgress("baseline", enabled=show_progress) as read, RowProgress(enabled=show_progress) as progress:
         verdict = run_check(check, progress.update, read)
     if arguments.json:
         print(json.dumps(_as_json(verdict), indent=2, allow_nan=False))
@@ -146,8 +146,10 @@ def _check(arguments: argparse.Namespace) -> Check:
 def _lines(verdict: Verdict) -> Iterator[str]:
     texts = "1 text" if verdict.rows == 1 else f"{verdict.rows:,} texts"
     if verdict.limits:
-        told = f"{verdict.failed_rows:,} of {texts} {'does' if verdict.failed_rows == 1 else 'do'} not keep the limits"
-        yield f"FAILED: {told}" if verdict.failed_rows else f"passed: {texts}, all within the limits"
+        failures = (
+            f"{verdict.failed_rows:,} of {texts} {'does' if verdict.failed_rows == 1 else 'do'} not keep the limits"
+        )
+        yield f"FAILED: {failures}" if verdict.failed_rows else f"passed: {texts}, all within the limits"
         for limit, failed, nulls in verdict.limits:
             yield f"  {limit}: {failed:,} failed{f', {nulls:,} of them without a score' if nulls else ''}"
     for offence in verdict.offences:
@@ -161,10 +163,10 @@ def _lines(verdict: Verdict) -> Iterator[str]:
         first, second = verdict.pairing.alone
         alone = f"; without a partner: {first:,} there, {second:,} here" if first or second else ""
         yield f"\nbaseline: {verdict.pairing.pairs:,} rows paired by {verdict.pairing.by}{alone}"
-    for found in verdict.regressions:
-        yield f"  {'passed' if found.passed else 'FAILED'}: {_printable(found.describe())}"
-        if not found.passed:
-            for fallen in found.fallen:
+    for regression in verdict.regressions:
+        yield f"  {'passed' if regression.passed else 'FAILED'}: {_printable(regression.describe())}"
+        if not regression.passed:
+            for fallen in regression.fallen:
                 where = _whose(fallen.now.where, fallen.now.id, fallen.now.system)
                 yield f"    {where}: {fallen.old:.4g} to {fallen.new:.4g}: {_short(fallen.now.text or '')}"
 
@@ -191,9 +193,9 @@ def _short(text: str) -> str:
 def _annotations(verdict: Verdict) -> Iterator[str]:
     for offence in verdict.offences:
         yield _annotation(f"{_printable(offence.message)}\n{_short(offence.text)}", offence.file, offence.line)
-    for found in verdict.regressions:
-        if not found.passed:
-            yield _annotation(_printable(found.describe()))
+    for regression in verdict.regressions:
+        if not regression.passed:
+            yield _annotation(_printable(regression.describe()))
 
 
 def _annotation(message: str, file: str | None = None, line: int | None = None) -> str:
@@ -248,16 +250,16 @@ def _offence_json(offence: Offence) -> dict[str, Any]:
     }
 
 
-def _regression_json(found: Regression) -> dict[str, Any]:
+def _regression_json(regression: Regression) -> dict[str, Any]:
     return {
-        "column": found.column,
-        "passed": found.passed,
-        "baseline_mean": _number(found.old),
-        "mean": _number(found.new),
-        "worse_by": _number(found.worse_by),
-        "tolerance": found.tolerance,
-        "pairs": found.pairs,
-        "lost": found.lost,
+        "column": regression.column,
+        "passed": regression.passed,
+        "baseline_mean": _number(regression.old),
+        "mean": _number(regression.new),
+        "worse_by": _number(regression.worse_by),
+        "tolerance": regression.tolerance,
+        "pairs": regression.pairs,
+        "lost": regression.lost,
         "fallen": [
             {
                 "id": each.now.id,
@@ -267,7 +269,7 @@ def _regression_json(found: Regression) -> dict[str, Any]:
                 "value": each.new,
                 "text": each.now.text,
             }
-            for each in found.fallen
+            for each in regression.fallen
         ],
     }
 

@@ -56,16 +56,16 @@ def run(arguments: argparse.Namespace) -> int:
 
     if arguments.seed is not None and arguments.seed < 0:
         raise UsageError("--seed must not be negative")
-    first, second = (open_side(given, fields_of(arguments)) for given in (arguments.first, arguments.second))
+    first, second = (open_side(side, fields_of(arguments)) for side in (arguments.first, arguments.second))
     if arguments.report:
         check_distinct(arguments.report, (*first.paths, *second.paths))
-    with TallyProgress("reading", shown=not arguments.quiet) as read, CountProgress("pairs") as progress:
-        found = compare(
+    with TallyProgress("reading", enabled=not arguments.quiet) as read, CountProgress("pairs") as progress:
+        comparison = compare(
             (first, second),
-            [spec for given in arguments.metric for spec in split_specs(given)],
+            [spec for side in arguments.metric for spec in split_specs(side)],
             seed=DEFAULT_SEED if arguments.seed is None else arguments.seed,
             resamples=DEFAULT_RESAMPLES if arguments.resamples is None else arguments.resamples,
-            shown=arguments.show,
+            most_listed=arguments.show,
             anyway=arguments.anyway,
             read=read,
             progress=progress,
@@ -73,33 +73,33 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.report:
         from celadon.report.compare import compare_page
 
-        atomic_write_text(arguments.report, compare_page(found, title="Which reads better?"))
-    print(json.dumps(_as_json(found), indent=2, allow_nan=False) if arguments.json else _shown(found))
+        atomic_write_text(arguments.report, compare_page(comparison, title="Which reads better?"))
+    print(json.dumps(_as_json(comparison), indent=2, allow_nan=False) if arguments.json else _as_text(comparison))
     if not arguments.quiet:
-        notes = [*found.notes, *([f"wrote {arguments.report}"] if arguments.report else [])]
+        notes = [*comparison.notes, *([f"wrote {arguments.report}"] if arguments.report else [])]
         for note in notes:
             print(_line(note), file=sys.stderr)
     return 0
 
 
-def _shown(found: Comparison) -> str:
+def _as_text(comparison: Comparison) -> str:
     from celadon.text.layout import table
 
     sides = [
         f"{letter}: {_line(name)}, {rows:,} rows{f', {alone:,} without a partner' if alone else ''}"
-        for letter, name, rows, alone in zip("AB", found.names, found.rows, found.alone, strict=True)
+        for letter, name, rows, alone in zip("AB", comparison.names, comparison.rows, comparison.alone, strict=True)
     ]
     header = ["metric", "A", "B", "B - A", "95% interval", "B better", "equal", "A better", "p", "adjusted"]
-    verdicts = [_line(metric.verdict) for metric in found.metrics]
+    verdicts = [_line(metric.verdict) for metric in comparison.metrics]
     blocks = [
-        "\n".join([*sides, f"{found.pairs:,} pairs by {found.paired_by}"]),
+        "\n".join([*sides, f"{comparison.pairs:,} pairs by {comparison.paired_by}"]),
         "\n".join(verdicts),
-        table(header, [_cells(metric) for metric in found.metrics]),
+        table(header, [_cells(metric) for metric in comparison.metrics]),
     ]
-    for title, changes in (("gained", found.better), ("lost", found.worse)):
+    for title, changes in (("gained", comparison.better), ("lost", comparison.worse)):
         if changes:
             listed = [line for change in changes for line in _change(change)]
-            blocks.append("\n".join([f"texts that {title} most by {_line(found.metrics[0].name)}:", *listed]))
+            blocks.append("\n".join([f"texts that {title} most by {_line(comparison.metrics[0].name)}:", *listed]))
     return "\n\n".join(blocks)
 
 
@@ -129,19 +129,19 @@ def _line(text: str) -> str:
     return printable(" ".join(text.split()))
 
 
-def _as_json(found: Comparison) -> dict[str, Any]:
+def _as_json(comparison: Comparison) -> dict[str, Any]:
     return {
-        "a": {"name": found.names[0], "rows": found.rows[0], "alone": found.alone[0]},
-        "b": {"name": found.names[1], "rows": found.rows[1], "alone": found.alone[1]},
-        "pairs": found.pairs,
-        "paired_by": found.paired_by,
-        "verdict": found.verdict,
-        "notes": list(found.notes),
-        "seed": found.seed,
-        "resamples": found.resamples,
-        "metrics": [_metric_json(metric) for metric in found.metrics],
-        "gained": [_change_json(change) for change in found.better],
-        "lost": [_change_json(change) for change in found.worse],
+        "a": {"name": comparison.names[0], "rows": comparison.rows[0], "alone": comparison.alone[0]},
+        "b": {"name": comparison.names[1], "rows": comparison.rows[1], "alone": comparison.alone[1]},
+        "pairs": comparison.pairs,
+        "paired_by": comparison.paired_by,
+        "verdict": comparison.verdict,
+        "notes": list(comparison.notes),
+        "seed": comparison.seed,
+        "resamples": comparison.resamples,
+        "metrics": [_metric_json(metric) for metric in comparison.metrics],
+        "gained": [_change_json(change) for change in comparison.better],
+        "lost": [_change_json(change) for change in comparison.worse],
     }
 
 

@@ -46,14 +46,14 @@ def run(arguments: argparse.Namespace) -> int:
     from celadon.report.terminal import Screen, evidence_lines
     from celadon.scoring.api import score
 
-    given = [spec for part in arguments.metric for spec in split_specs(part)]
+    specs = [spec for part in arguments.metric for spec in split_specs(part)]
     defaults = split_specs(_DEFAULT) if arguments.reference else list(DEFAULTS_WITHOUT_REFERENCES)
     if arguments.trees or arguments.svg:
         defaults = _TREES
     sample = Sample(arguments.text, tuple(arguments.reference), arguments.source, origin="the text")
     if arguments.trees:
         sample = replace(sample, trees=trees_in_order(arguments.trees))
-    scores = score([sample], metrics=given or defaults)
+    scores = score([sample], metrics=specs or defaults)
     screen = Screen(shutil.get_terminal_size((100, 24)).columns, _colored())
     seen: list[Section] = []
     for metric in scores.metrics:

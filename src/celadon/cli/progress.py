@@ -16,8 +16,8 @@ _INTERVAL = 0.2
 class RowProgress:
     """Shows how far the reader, or the second pass, has come, where there is a terminal to show it on."""
 
-    def __init__(self, *, shown: bool) -> None:
-        self._shown = shown and sys.stderr.isatty()
+    def __init__(self, *, enabled: bool) -> None:
+        self._enabled = enabled and sys.stderr.isatty()
         self._next = time.monotonic() + _PATIENCE
         self._bar: Any = None
 
@@ -30,7 +30,7 @@ class RowProgress:
 
     def update(self, reader: Reader | Spill, rows: int) -> None:
         """Move the bar to where the reader is."""
-        if not self._shown or time.monotonic() < self._next:
+        if not self._enabled or time.monotonic() < self._next:
             return
         self._next = time.monotonic() + _INTERVAL
         if self._bar is None:
@@ -79,9 +79,9 @@ class TallyProgress:
     ``shown``: whether there is to be a bar at all.
     """
 
-    def __init__(self, what: str, *, shown: bool) -> None:
+    def __init__(self, what: str, *, enabled: bool) -> None:
         self._what = what
-        self._shown = shown
+        self._enabled = enabled
         self._bar: Any = None
 
     def __enter__(self) -> TallyProgress:
@@ -96,6 +96,6 @@ class TallyProgress:
         if self._bar is None:
             from tqdm import tqdm
 
-            disable = None if self._shown else True
+            disable = None if self._enabled else True
             self._bar = tqdm(desc=self._what, unit=" rows", delay=_PATIENCE, disable=disable, leave=False)
         self._bar.update(more)

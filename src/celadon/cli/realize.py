@@ -72,7 +72,7 @@ def _positive(text: str) -> int:
     return int(text)
 
 
-class _Made(NamedTuple):
+class _RealizedTree(NamedTuple):
     """A tree and what was made of it."""
 
     source: TreeSentence
@@ -92,16 +92,18 @@ def run(arguments: argparse.Namespace) -> int:
     realizer, sites = _opened(arguments)
     lines: list[str] = []
     coverages = []
-    for number, made in enumerate(_realized(arguments, realizer, sites, trees)):
-        coverages.append(made.coverage)
+    for number, realized in enumerate(_realized(arguments, realizer, sites, trees)):
+        coverages.append(realized.coverage)
         if arguments.lattice and number == 0:
-            with StagedText(arguments.lattice, _drawn(made)) as staged:
+            with StagedText(arguments.lattice, _drawn(realized)) as staged:
                 staged.commit()
-        shown = _rows(made, arguments) if (arguments.output or "").endswith(".jsonl") else _lines(made, arguments)
+        own_lines = (
+            _rows(realized, arguments) if (arguments.output or "").endswith(".jsonl") else _lines(realized, arguments)
+        )
         if arguments.output:
-            lines += shown
+            lines += own_lines
         else:
-            for line in shown:
+            for line in own_lines:
                 print(line)
     if arguments.output:
         with StagedText(arguments.output, "".join(f"{line}\n" for line in lines)) as staged:
@@ -156,7 +158,7 @@ def _read(arguments: argparse.Namespace) -> tuple[list[TreeSentence], int]:
 
 def _realized(
     arguments: argparse.Namespace, realizer: Realizer, sites: XtagSites | None, trees: Sequence[TreeSentence]
-) -> Iterator[_Made]:
+) -> Iterator[_RealizedTree]:
     from celadon.cli.progress import CountProgress
     from celadon.realize.lp_chooser import NBEST, Beam
     from celadon.realize.tree_input import arrange_sentence
@@ -170,14 +172,16 @@ def _realized(
             some = []
             for sentence in trees[at : at + _AT_ONCE]:
                 arranged = arrange_sentence(sentence, arguments.relations)
-                made = realizer.realize(arranged.tree, beam)
-                told = sites.coverage(arranged.tree, made.chosen) if sites and made.chosen else None
-                some.append(_Made(sentence, arranged, made, made.sentences, told))
+                realization = realizer.realize(arranged.tree, beam)
+                coverage = sites.coverage(arranged.tree, realization.chosen) if sites and realization.chosen else None
+                some.append(_RealizedTree(sentence, arranged, realization, realization.sentences, coverage))
             yield from _ranked_again(arguments, realizer, some)
             progress(min(at + _AT_ONCE, len(trees)), len(trees))
 
 
-def _ranked_again(arguments: argparse.Namespace, realizer: Realizer, some: list[_Made]) -> Iterator[_Made]:
+def _ranked_again(
+    arguments: argparse.Namespace, realizer: Realizer, some: list[_RealizedTree]
+) -> Iterator[_RealizedTree]:
     from celadon.models.language.language_model import language_model
     from celadon.realize.lp_chooser import rescore
     from celadon.synth.tokens import capitalised, text_of
@@ -186,9 +190,9 @@ def _ranked_again(arguments: argparse.Namespace, realizer: Realizer, some: list[
         yield from some
         return
     model, weight = language_model(arguments.rescore), realizer.settings.rescore_weight
-    found = [made.sentences for made in some]
-    ranked = rescore(found, model, weight, lambda words: text_of((*capitalised(words), ".")))
-    yield from (made._replace(sentences=sentences) for made, sentences in zip(some, ranked, strict=True))
+    candidates = [each.sentences for each in some]
+    ranked = rescore(candidates, model, weight, lambda words: text_of((*capitalised(words), ".")))
+    yield from (each._replace(sentences=sentences) for each, sentences in zip(some, ranked, strict=True))
 
 
 def _written(words: Sequence[str], arguments: argparse.Namespace) -> str:
@@ -198,63 +202,65 @@ def _written(words: Sequence[str], arguments: argparse.Namespace) -> str:
     return printable(" ".join(words) if arguments.tokens else text_of(capitalised(words)))
 
 
-def _lines(made: _Made, arguments: argparse.Namespace) -> list[str]:
+def _lines(realized: _RealizedTree, arguments: argparse.Namespace) -> list[str]:
     lines = []
-    for rank, sentence in enumerate(made.sentences[: arguments.nbest], 1):
+    for rank, sentence in enumerate(realized.sentences[: arguments.nbest], 1):
         text = _written(sentence.words, arguments)
-        lines.append(text if arguments.nbest == 1 else f"{made.source.id or ''}\t{rank}\t{sentence.score:.4f}\t{text}")
-    return [*lines, *_explained(made)] if arguments.explain else lines
+        lines.append(
+            text if arguments.nbest == 1 else f"{realized.source.id or ''}\t{rank}\t{sentence.score:.4f}\t{text}"
+        )
+    return [*lines, *_explained(realized)] if arguments.explain else lines
 
 
-def _rows(made: _Made, arguments: argparse.Namespace) -> list[str]:
+def _rows(realized: _RealizedTree, arguments: argparse.Namespace) -> list[str]:
     rows = []
-    for rank, sentence in enumerate(made.sentences[: arguments.nbest], 1):
+    for rank, sentence in enumerate(realized.sentences[: arguments.nbest], 1):
         row: dict[str, object] = {
-            "id": made.source.id,
+            "id": realized.source.id,
             "text": _written(sentence.words, arguments),
             "words": list(sentence.words),
             "rank": rank,
             "score": round(sentence.score, 6),
-            "exact": made.realized.exact,
-            "orders": made.realized.lattice.orders,
+            "exact": realized.realized.exact,
+            "orders": realized.realized.lattice.orders,
         }
-        if made.coverage is not None:
-            row["xtag"] = made.coverage.counts()
+        if realized.coverage is not None:
+            row["xtag"] = realized.coverage.counts()
         rows.append(json.dumps(row, ensure_ascii=False))
     return rows
 
 
-def _explained(made: _Made) -> list[str]:
+def _explained(result: _RealizedTree) -> list[str]:
     """Supertags, and the size of the lattice."""
     from celadon.text.layout import printable
 
-    tree, realized = made.arranged.tree, made.realized
+    tree, realized = result.arranged.tree, result.realized
     lattice = realized.lattice
     lines = [
         f"  lattice: {lattice.states:,} states, {lattice.arcs:,} arcs, {lattice.orders:,} orders; exact: "
-        f"{str(realized.exact).lower()}; score {made.sentences[0].score:.4f}"
+        f"{str(realized.exact).lower()}; score {result.sentences[0].score:.4f}"
     ]
-    if made.coverage is not None:
-        lines.append(f"  xtag: {made.coverage}")
+    if result.coverage is not None:
+        lines.append(f"  xtag: {result.coverage}")
     depth = [0] * len(tree)
     for word, mother in enumerate(tree.mothers):
         depth[word] = depth[mother] + 1 if mother >= 0 else 0
-        told = ""
+        supertag = ""
         if realized.chosen is not None:
             shares = dict(zip(realized.chosen.candidates[word], realized.chosen.shares[word].tolist(), strict=True))
             best = realized.chosen.best[word]
-            told = f"  {best}  {shares[best]:.2f}"
+            supertag = f"  {best}  {shares[best]:.2f}"
         orders = lattice.treelets[word].orders if tree.daughters[word] else 0
         permitted = f"  [{orders:,} order{'s' if orders > 1 else ''}]" if orders else ""
-        lines.append(printable(f"  {'  ' * depth[word]}{tree.words[word]}{told}{permitted}"))
+        lines.append(printable(f"  {'  ' * depth[word]}{tree.words[word]}{supertag}{permitted}"))
     return lines
 
 
-def _drawn(made: _Made) -> str:
+def _drawn(realized: _RealizedTree) -> str:
     from celadon.report.lattice_svg import DrawnArc, DrawnLattice, lattice_svg
 
-    tree, lattice = made.arranged.tree, made.realized.lattice
-    place = {word: at for at, word in enumerate(made.sentences[0].order)}
+    tree, lattice = realized.arranged.tree, realized.realized.lattice
+    place = {word: at for at, word in enumerate(realized.sentences[0].order)}
     drawings = []
     for word, daughters in enumerate(tree.daughters):
         if not daughters:
@@ -276,7 +282,7 @@ def _drawn(made: _Made) -> str:
         ]
         title = f"{tree.words[word]}: {treelet.orders:,} orders of {len(items)} items"
         drawings.append(DrawnLattice(title, [mask.bit_count() for mask in treelet.masks], arcs))
-    heading = f"{made.source.id or 'lattice'}: {lattice.orders:,} orders, {lattice.states:,} states"
+    heading = f"{realized.source.id or 'lattice'}: {lattice.orders:,} orders, {lattice.states:,} states"
     return lattice_svg(heading, drawings)
 
 

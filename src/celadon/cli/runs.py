@@ -55,7 +55,7 @@ def list_runs(arguments: argparse.Namespace) -> int:
     from celadon.text.layout import printable, table
 
     places = dict.fromkeys([*known_runs(), *map(_place, arguments.folders)])
-    states = [state for place in places if (state := _state(place, asked=False)) is not None]
+    states = [state for place in places if (state := _state(place, named=False)) is not None]
     if arguments.json:
         print(json.dumps([_facts(state) for state in states], indent=2))
         return 0
@@ -82,7 +82,7 @@ def show(arguments: argparse.Namespace) -> int:
     from celadon.cli.progress import CountProgress
     from celadon.runs.state import wrong_files
 
-    state = _state(_place(arguments.name), asked=True)
+    state = _state(_place(arguments.name), named=True)
     assert state is not None
     wrong = None
     if arguments.verify:
@@ -172,7 +172,7 @@ def _rows_done(state: RunState) -> int:
     return sum(shard.rows_scored + shard.rows_rejected for shard in state.shards)
 
 
-def _state(place: str, *, asked: bool) -> RunState | None:
+def _state(place: str, *, named: bool) -> RunState | None:
     """A run; one that is only remembered may be gone or broken, and is then left out."""
     from celadon.core import CeladonError
     from celadon.runs.state import state_of
@@ -180,7 +180,7 @@ def _state(place: str, *, asked: bool) -> RunState | None:
     try:
         return state_of(place)
     except CeladonError:
-        if asked:
+        if named:
             raise
         return None
 
@@ -197,8 +197,8 @@ def _place(name: str) -> str:
         return name
     if Path(name).is_dir():
         return str(Path(name).resolve())
-    found = runs_named(name)
-    if len(found) != 1:
-        what = f"{len(found)} known runs have this name; give the folder" if found else "no such run"
+    places = runs_named(name)
+    if len(places) != 1:
+        what = f"{len(places)} known runs have this name; give the folder" if places else "no such run"
         raise UsageError(f"{name}: {what} (celadon runs lists those that are known)")
-    return found[0]
+    return places[0]

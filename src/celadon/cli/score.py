@@ -112,7 +112,7 @@ def run(arguments: argparse.Namespace) -> int:
             return INTERRUPTED
         notes = [*_notes(job, outcome, f"{outcome.folder}rejects/"), *run_notes(job, outcome)]
     else:
-        with RowProgress(shown=not arguments.quiet) as progress:
+        with RowProgress(enabled=not arguments.quiet) as progress:
             outcome = run_job(job, progress.update)
         notes = [*_notes(job, outcome, job.rejects_path), *written(job.output, job.report)]
     if arguments.json:
@@ -133,7 +133,7 @@ def _job(arguments: argparse.Namespace) -> Job:
 
     if arguments.seed is not None and arguments.seed < 0:
         raise UsageError("--seed must not be negative")
-    metrics = [spec for given in arguments.metric for spec in split_specs(given)]
+    metrics = [spec for part in arguments.metric for spec in split_specs(part)]
     return Job(
         inputs=arguments.inputs,
         fields=fields_of(arguments),
@@ -165,23 +165,23 @@ def _notes(job: Job, outcome: JobResult | RunResult, rejects: str) -> list[str]:
             f"(see {rejects})"
         )
     for metric, fitted in outcome.fitted.items():
-        shown = ", ".join(f"{name} {value:.6g}" for name, value in fitted.constants.items())
+        constants = ", ".join(f"{name} {value:.6g}" for name, value in fitted.constants.items())
         where = "these texts" if job.standardize_on is None else shown_name(job.standardize_on)
-        notes.append(f"{metric}: {shown} (from {fitted.rows:,} rows of {where})")
+        notes.append(f"{metric}: {constants} (from {fitted.rows:,} rows of {where})")
     for old, new in outcome.renamed.items():
         notes.append(f"the input's column {old} is kept as {new}")
     return notes
 
 
 def _as_json(outcome: JobResult | RunResult) -> dict[str, Any]:
-    told = outcome.summary.to_dict()
+    summary = outcome.summary.to_dict()
     return {
         "rows_read": outcome.rows_read,
         "rows_scored": outcome.rows_scored,
         "rows_rejected": outcome.rows_rejected,
-        "seed": told["seed"],
-        "resamples": told["resamples"],
-        "signatures": told["signatures"],
+        "seed": summary["seed"],
+        "resamples": summary["resamples"],
+        "signatures": summary["signatures"],
         "constants": {metric: dict(fitted.constants) for metric, fitted in outcome.fitted.items()},
-        "scores": told["scores"],
+        "scores": summary["scores"],
     }

@@ -130,10 +130,10 @@ def run_settings(arguments: argparse.Namespace) -> RunSettings | None:
     from celadon.core import UsageError
     from celadon.runs.run import RunSettings, is_run
 
-    given = {name: getattr(arguments, name) for name in _OF_RUNS if getattr(arguments, name) is not None}
+    options = {name: getattr(arguments, name) for name in _OF_RUNS if getattr(arguments, name) is not None}
     if arguments.output is not None and is_run(arguments.output):
-        return RunSettings(**{**given, "resources": tuple(given.get("resources", ()))})
-    for name in given:
+        return RunSettings(**{**options, "resources": tuple(options.get("resources", ()))})
+    for name in options:
         raise UsageError(f"--{name.replace('_', '-')} is for a run: give a folder as the output, as in --output out/")
     return None
 

@@ -93,8 +93,8 @@ def _glue(arguments: argparse.Namespace) -> int:
     rows = []
     with bar("gluing", len(sizes), unit="size") as progress:
         for size in sizes:
-            for number, made in enumerate(glued_sentences(corpus, length, size, count, seed), 1):
-                rows.append({"id": f"glue-{size}-{number}", "text": made.text, "method": "glue", "sequence": size})
+            for number, glued in enumerate(glued_sentences(corpus, length, size, count, seed), 1):
+                rows.append({"id": f"glue-{size}-{number}", "text": glued.text, "method": "glue", "sequence": size})
             progress.update(1)
     return _write_rows(arguments.output, rows)
 
@@ -108,8 +108,8 @@ def _by_treebank(arguments: argparse.Namespace) -> int:
     trees = [tree for file in read_treebank(arguments.treebank) for tree in file.trees]
     corpus = _read_corpus(arguments.corpus)
     rows = [
-        {"id": f"{arguments.method}-{number}", "text": made.text, "method": arguments.method}
-        for number, made in enumerate(_make(arguments, corpus, trees), 1)
+        {"id": f"{arguments.method}-{number}", "text": damaged.text, "method": arguments.method}
+        for number, damaged in enumerate(_make(arguments, corpus, trees), 1)
     ]
     return _write_rows(arguments.output, rows)
 

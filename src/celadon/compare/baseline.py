@@ -27,15 +27,15 @@ class Baseline:
     tolerance: float  # how much worse, in the metric's own units
 
     @classmethod
-    def read(cls, given: str) -> Baseline:
+    def read(cls, text: str) -> Baseline:
         """Read ``FILE:TOLERANCE``."""
-        path, colon, number = given.rpartition(":")
+        path, colon, number = text.rpartition(":")
         try:
             tolerance = float(number)
         except ValueError:
             tolerance = -1.0
         if not (colon and path and 0 <= tolerance < np.inf):
-            raise UsageError(f"{given!r} is not FILE:TOLERANCE, as in baseline.jsonl:0.02")
+            raise UsageError(f"{text!r} is not FILE:TOLERANCE, as in baseline.jsonl:0.02")
         if path == STDIN:
             raise UsageError("the baseline cannot come from the standard input; give a file")
         return cls(path, tolerance)
@@ -83,19 +83,19 @@ class Regression(NamedTuple):
 
 def columns_to_compare(baseline: Baseline, columns: Sequence[Column], job: Job) -> tuple[Column, ...]:
     """What is compared: the columns with limits, else the metrics of the baseline's columns, else the defaults."""
-    found = tuple(columns)
-    if not found:
+    chosen = tuple(columns)
+    if not chosen:
         row = first_row(baseline.path)
         named = list(metrics_among(row)) if row is not None else []
-        found = tuple(map(column_of, named or _defaults(baseline, job)))
+        chosen = tuple(map(column_of, named or _defaults(baseline, job)))
     if job.standardize_on is None:
-        for column in found:
+        for column in chosen:
             if is_set_relative(column.metric):
                 raise UsageError(
                     f"{column.name} says how a text stands in its own set, so two sets cannot be compared by it; "
                     "--standardize-on gives both the same constants"
                 )
-    return found
+    return chosen
 
 
 def _defaults(baseline: Baseline, job: Job) -> Sequence[str]:
@@ -164,20 +164,20 @@ def rows_of(chunk: Chunk, values: FloatArray) -> list[Row]:
 
 
 def regressions(
-    store: PairStore, columns: Sequence[Column], lower_is_better: Sequence[bool], tolerance: float, shown: int
+    store: PairStore, columns: Sequence[Column], lower_is_better: Sequence[bool], tolerance: float, most_listed: int
 ) -> tuple[Pairing, tuple[Regression, ...]]:
     """Compare side ``b`` with the baseline, column by column.
 
     ``store``: with the rows of both sides.
     ``columns``, ``lower_is_better``: what is compared, and which way is worse.
     ``tolerance``: how much worse a mean may be.
-    ``shown``: how many of the texts that fell most are named.
+    ``most_listed``: how many of the texts that fell most are named.
     """
     pairing = store.pair()
     size = len(columns)
     sums = np.zeros((2, size))
     counts, lost = np.zeros(size, dtype=np.int64), np.zeros(size, dtype=np.int64)
-    worst = [Largest(shown) for _ in columns]
+    worst = [Largest(most_listed) for _ in columns]
     sign = np.where(lower_is_better, -1.0, 1.0)
     for chunk in store.chunks():
         both = np.isfinite(chunk.first) & np.isfinite(chunk.second)

@@ -29,8 +29,8 @@ class Column(NamedTuple):
 
     def values(self, scores: Mapping[str, MetricScores]) -> FloatArray:
         """One number per text; NaN where there is none."""
-        made = scores[self.metric.spec]
-        return made.values if self.part is None else made.parts[self.part]
+        result = scores[self.metric.spec]
+        return result.values if self.part is None else result.parts[self.part]
 
     def reason(self, scores: Mapping[str, MetricScores], row: int) -> str:
         """Why a text has no value."""
@@ -55,18 +55,18 @@ class Limit(NamedTuple):
 
 def column_of(name: str) -> Column:
     """Find a metric or a part by name. Raises UsageError if there is no such metric, or it has no such part."""
-    found = named_part(name.strip())
-    if found is None:
+    named = named_part(name.strip())
+    if named is None:
         raise UsageError(f"{name!r} is neither a metric nor a part of one, as in gruen or rougeL.precision")
-    metric = load(found.spec)
-    if found.part is None:
+    metric = load(named.spec)
+    if named.part is None:
         return Column(metric.spec, metric, None)
-    if found.part not in metric.info.parts:
-        close = get_close_matches(found.part, metric.info.parts, n=1, cutoff=0.5)
+    if named.part not in metric.info.parts:
+        close = get_close_matches(named.part, metric.info.parts, n=1, cutoff=0.5)
         hint = f"; did you mean {metric.spec}.{close[0]}?" if close else ""
         known = ", ".join(metric.info.parts) or "none"
-        raise UsageError(f"{metric.spec} has no part {found.part!r}{hint} (its parts: {known})")
-    return Column(f"{metric.spec}.{found.part}", metric, found.part)
+        raise UsageError(f"{metric.spec} has no part {named.part!r}{hint} (its parts: {known})")
+    return Column(f"{metric.spec}.{named.part}", metric, named.part)
 
 
 def limits_of(least: Sequence[str], most: Sequence[str]) -> tuple[Limit, ...]:
@@ -74,10 +74,10 @@ def limits_of(least: Sequence[str], most: Sequence[str]) -> tuple[Limit, ...]:
 
     ``least``, ``most``: what values may not be lower, and what they may not be higher than.
     """
-    given = [(text, True) for text in least] + [(text, False) for text in most]
+    options = [(text, True) for text in least] + [(text, False) for text in most]
     columns: dict[str, Column] = {}
     limits = []
-    for text, is_least in given:
+    for text, is_least in options:
         name, equals, number = text.rpartition("=")
         bound = _number(number) if equals and not number.rstrip().endswith("]") else None
         if bound is None:
@@ -132,14 +132,14 @@ def first_row(path: str) -> TableRow | None:
 def metrics_among(columns: Iterable[str]) -> dict[str, Metric]:
     """The metrics that have a column of their own, in its order; parts of another of them are left out."""
     known = frozenset(names())
-    found: dict[str, Metric] = {}
+    metrics: dict[str, Metric] = {}
     for column in columns:
         part = named_part(column)
         if part is not None and part.part is None and part.spec.partition("[")[0] in known:
             try:
-                found[column] = load(column)
+                metrics[column] = load(column)
             except CeladonError:
                 # a column that looks like a metric, with an option that this version has not
                 continue
-    parts = {f"{name}.{part}" for name, metric in found.items() for part in metric.info.parts}
-    return {name: metric for name, metric in found.items() if name not in parts}
+    parts = {f"{name}.{part}" for name, metric in metrics.items() for part in metric.info.parts}
+    return {name: metric for name, metric in metrics.items() if name not in parts}

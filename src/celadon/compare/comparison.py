@@ -45,36 +45,36 @@ class Side:
             yield from read_table_rows(path)
 
 
-def open_side(given: str, fields: Fields) -> Side:
+def open_side(name: str, fields: Fields) -> Side:
     """Find a run by its folder or its name, or a file of scores.
 
     Raises InputError if there is neither, the run is not finished, or the file has no columns.
     """
-    if given == STDIN:
+    if name == STDIN:
         raise UsageError("what is compared cannot come from the standard input; give runs or files")
-    place = _run(given)
+    place = _run(name)
     if place is None:
-        if first_row(given) is None:
-            raise InputError(f"{given}: has texts and no scores; celadon score {given} --output FILE makes them")
-        return Side(shown_name(given), (given,), fields, None, None)
+        if first_row(name) is None:
+            raise InputError(f"{name}: has texts and no scores; celadon score {name} --output FILE makes them")
+        return Side(shown_name(name), (name,), fields, None, None)
     state = state_of(place)
     config = state.manifest.config
     if state.state != FINISHED:
         raise InputError(f"{state.folder.name}: the run is {state.state}; start it again, and it goes on to its end")
     begin = state.folder.url or f"{state.folder.place}/"
-    paths = tuple(f"{begin}{name}" for name in state.folder.names("part-*.parquet"))
+    paths = tuple(f"{begin}{shard}" for shard in state.folder.names("part-*.parquet"))
     rows = sum(shard.rows_scored for shard in state.shards)
     return Side(state.folder.name, paths, config.fields, config.signatures, rows)
 
 
-def _run(given: str) -> str | None:
+def _run(name: str) -> str | None:
     """The folder of a run; None where a file is meant."""
-    if is_url(given):
-        return given if given.endswith("/") or is_remote_folder(given) else None
-    if Path(given).is_dir():
-        return given
-    if not Path(given).exists():
-        named = runs_named(given)
+    if is_url(name):
+        return name if name.endswith("/") or is_remote_folder(name) else None
+    if Path(name).is_dir():
+        return name
+    if not Path(name).exists():
+        named = runs_named(name)
         return named[0] if len(named) == 1 else None
     return None
 
@@ -85,7 +85,7 @@ def compare(
     *,
     seed: int = DEFAULT_SEED,
     resamples: int = DEFAULT_RESAMPLES,
-    shown: int = 10,
+    most_listed: int = 10,
     anyway: bool = False,
     read: Callable[[int], None] = lambda more: None,
     progress: Callable[[int, int], None] = lambda done, total: None,
@@ -94,7 +94,7 @@ def compare(
 
     ``metrics``: which metrics or parts; all that both have where none is named.
     ``seed``, ``resamples``: of the bootstrap and the permutation test.
-    ``shown``: how many of the texts that gained and of those that lost most are kept.
+    ``most_listed``: how many of the texts that gained and of those that lost most are kept.
     ``anyway``: compare scores that were made in different ways too.
     ``read``: told how many more rows were read.
     ``progress``: told how many pairs are done, and of how many.
@@ -107,7 +107,7 @@ def compare(
         pairing = store.pair()
         statistics = PairedDifferences(len(columns), resamples=resamples, seed=seed)
         sign = -1.0 if is_lower_better(columns[0].metric.info) else 1.0
-        gained, lost = Largest(shown), Largest(shown)
+        gained, lost = Largest(most_listed), Largest(most_listed)
         for chunk in store.chunks():
             statistics.add(chunk.first, chunk.second)
             gains = np.nan_to_num((chunk.second[:, 0] - chunk.first[:, 0]) * sign, nan=0.0)
@@ -151,14 +151,14 @@ def _columns(sides: tuple[Side, Side], metrics: Sequence[str]) -> tuple[list[Col
                     raise InputError(f"{side.name}: has no column {column.name}; it has scores of: {known}")
         return columns, []
     both = [name for name in metrics_among(there[0]) if name in metrics_among(there[1])]
-    found = [column_of(name) for name in in_order(both)]
+    common = [column_of(name) for name in in_order(both)]
     # a run tells where the constants are from, a file does not
-    told = all(side.signatures is not None for side in sides)
-    relative = [column for column in found if is_set_relative(column.metric) and not told]
-    found = [column for column in found if column not in relative]
-    if not found:
+    signed = all(side.signatures is not None for side in sides)
+    relative = [column for column in common if is_set_relative(column.metric) and not signed]
+    common = [column for column in common if column not in relative]
+    if not common:
         raise InputError(f"{sides[0].name} and {sides[1].name} have no metric in common that can be compared")
-    return found, [f"{column.name} says how a text stands in its own set, and is left out" for column in relative]
+    return common, [f"{column.name} says how a text stands in its own set, and is left out" for column in relative]
 
 
 def _check_signatures(sides: tuple[Side, Side], columns: Sequence[Column], anyway: bool) -> list[str]:

@@ -42,7 +42,7 @@ class Check:
     limits: tuple[Limit, ...] = ()  # what every text must keep
     baseline: Baseline | None = None  # what the means are compared with, if with anything
     junit: str | None = None  # where a JUnit file goes, if anywhere
-    shown: int = 10  # how many offences are told of, and how many texts that fell
+    most_listed: int = 10  # offences, and texts that fell
 
 
 class Offence(NamedTuple):
@@ -120,15 +120,15 @@ def run_check(
         specs = list(dict.fromkeys(column.metric.spec for column in (*limited, *compared)))
         # nobody sees the intervals of the summary, which would cost the most
         done = run_job(replace(check.job, metrics=specs, resamples=1, watch=gate.add), progress)
-        pairing, found = gate.regressions()
+        pairing, regressions = gate.regressions()
         if junit is not None:
-            junit.finish(found)
+            junit.finish(regressions)
         return Verdict(
             done.rows_scored,
             gate.failed_rows,
             tuple(map(LimitCount, check.limits, gate.failed, gate.nulls)),
             tuple(gate.offences),
-            found,
+            regressions,
             pairing,
             done.cache_hits,
             done.cache_misses,
@@ -151,7 +151,7 @@ class _Gate:
         self.nulls = [0] * len(check.limits)
 
     def add(self, chunk: Chunk, scores: Mapping[str, MetricScores]) -> None:
-        found: dict[int, list[Offence]] = {}
+        offences: dict[int, list[Offence]] = {}
         for at, limit in enumerate(self._check.limits):
             values = limit.column.values(scores)
             within = values >= limit.bound if limit.is_least else values <= limit.bound
@@ -160,14 +160,14 @@ class _Gate:
                 self.failed[at] += 1
                 self.nulls[at] += math.isnan(value)
                 reason = limit.column.reason(scores, row) if math.isnan(value) else ""
-                found.setdefault(row, []).append(_offence(chunk, row, limit, value, reason))
-        self.failed_rows += len(found)
-        for row in sorted(found):
-            room = self._check.shown - len(self.offences)
-            self.offences += found[row][: max(room, 0)]
+                offences.setdefault(row, []).append(_offence(chunk, row, limit, value, reason))
+        self.failed_rows += len(offences)
+        for row in sorted(offences):
+            room = self._check.most_listed - len(self.offences)
+            self.offences += offences[row][: max(room, 0)]
         if self._junit is not None:
             for row, sample in enumerate(chunk.samples):
-                messages = [offence.message for offence in found.get(row, [])]
+                messages = [offence.message for offence in offences.get(row, [])]
                 name = " of ".join(label for label in (sample.id, sample.system) if label) or sample.origin
                 self._junit.add(chunk.files[row], name, messages, sample.text)
         if self._store is not None:
@@ -179,7 +179,7 @@ class _Gate:
         if self._store is None or baseline is None:
             return None, ()
         lower = [lower_is_better(column, self._check.limits) for column in self._compared]
-        return regressions(self._store, self._compared, lower, baseline.tolerance, self._check.shown)
+        return regressions(self._store, self._compared, lower, baseline.tolerance, self._check.most_listed)
 
 
 def _offence(chunk: Chunk, row: int, limit: Limit, value: float, reason: str) -> Offence:
@@ -247,8 +247,8 @@ def _case(group: str, name: str, failures: Sequence[str], text: str) -> bytes:
     if not failures:
         return f"{opening}/>\n".encode()
     cut = cut_at(text, _SHOWN_CHARS)
-    shown = text[:cut] + ("…" if cut < len(text) else "")
-    body = "\n".join([*failures, shown])
+    beginning = text[:cut] + ("…" if cut < len(text) else "")
+    body = "\n".join([*failures, beginning])
     message = _attribute("; ".join(failures))
     return f'{opening}><failure message="{message}" type="limit">{escape(body)}</failure></testcase>\n'.encode()
 

@@ -77,13 +77,13 @@ def read_conllu(path: str) -> Iterator[TreeSentence]:
 
     Raises InputError if a line is not CoNLL-U, or the file has no sentences.
     """
-    found = 0
+    count = 0
     for name, lines in _blocks(path):
         sentence = _sentence(name, lines)
         if sentence is not None:
-            found += 1
+            count += 1
             yield sentence
-    if not found:
+    if not count:
         raise InputError(f"{path}: has no sentences; is it CoNLL-U?")
 
 
@@ -112,13 +112,13 @@ def _blocks(path: str) -> Iterator[tuple[str, _Lines]]:
 
 def _sentence(name: str, lines: _Lines) -> TreeSentence | None:
     """The sentence of one block; None where the block is comments about no sentence."""
-    told: dict[str, str] = {}
+    comments: dict[str, str] = {}
     rows: list[list[str]] = []
     for number, line in lines:
         if line.startswith("#"):
             key, equals, value = line[1:].partition("=")
             if equals:
-                told[key.strip()] = value.strip()
+                comments[key.strip()] = value.strip()
             continue
         columns = line.split("\t")
         if len(columns) != _COLUMNS:
@@ -128,17 +128,17 @@ def _sentence(name: str, lines: _Lines) -> TreeSentence | None:
         if columns[0] != str(len(rows) + 1):
             raise InputError(f"{name}:{number}: is word {columns[0]!r}; word {len(rows) + 1} is expected here")
         rows.append(columns)
-    if not rows and not {"sent_id", "text"} & told.keys():
+    if not rows and not {"sent_id", "text"} & comments.keys():
         return None
     heads = tuple(_head(columns[_HEAD]) for columns in rows)
     return TreeSentence(
-        id=told.get("sent_id"),
+        id=comments.get("sent_id"),
         words=_column(rows, _FORM),
         heads=heads,
         tags=_column(rows, _TAG),
         fine_tags=_column(rows, _FINE_TAG),
         relations=_column(rows, _RELATION),
-        text=told.get("text"),
+        text=comments.get("text"),
         origin=f"{name}:{lines[0][0]}",
         fault=tree_fault(heads),
     )
@@ -165,18 +165,18 @@ def read_conllu_documents(path: str) -> Iterator[list[str]]:
 
     Raises InputError if the file has no sentences.
     """
-    found = 0
+    count = 0
     document: list[str] = []
     for line in read_paragraphs([path]):
         if line.startswith(_DOCUMENT) and document:
             yield document
             document = []
         elif line.startswith(_TEXT):
-            found += 1
+            count += 1
             document.append(line.removeprefix(_TEXT).strip())
     if document:
         yield document
-    if not found:
+    if not count:
         raise InputError(f"{path}: has no line that begins with {_TEXT!r}; is it CoNLL-U with the sentences' texts?")
 
 
@@ -191,7 +191,7 @@ class TreeFile:
     trees: Mapping[str, Tree | str]  # by its ``sent_id`` each tree, or why it is none
     digest: str  # a hash of the trees, however the file is written or compressed
 
-    def given_to(self, sample: Sample) -> Sample:
+    def attach_to(self, sample: Sample) -> Sample:
         """Return the sample with the trees of its references.
 
         The first reference of a row has the tree whose ``sent_id`` is the row's id, the second ``id#2`` and so on;
@@ -239,12 +239,12 @@ def _tree_of(sentence: TreeSentence) -> Tree | str:
 
 def digest_of(trees: Iterable[tuple[str, Tree | str]]) -> str:
     """Return a hash of trees with their names, in their order."""
-    found = hashlib.sha256()
+    digest = hashlib.sha256()
     for name, tree in trees:
         # why there is none may say where the file is
         written = () if isinstance(tree, str) else (*tree.words, *map(str, tree.heads))
-        found.update("\t".join([name, *written, "\n"]).encode("utf-8", "surrogatepass"))
-    return found.hexdigest()
+        digest.update("\t".join([name, *written, "\n"]).encode("utf-8", "surrogatepass"))
+    return digest.hexdigest()
 
 
 def with_trees(samples: Sequence[Sample], trees: Sequence[Any]) -> tuple[Sample, ...]:
@@ -255,18 +255,18 @@ def with_trees(samples: Sequence[Sample], trees: Sequence[Any]) -> tuple[Sample,
     """
     if len(trees) != len(samples):
         raise UsageError(f"there are {len(samples)} texts but {len(trees)} trees")
-    return tuple(_with(sample, given) for sample, given in zip(samples, trees, strict=True))
+    return tuple(_with(sample, own) for sample, own in zip(samples, trees, strict=True))
 
 
-def _with(sample: Sample, given: Any) -> Sample:
-    if given is None:
-        given = [NOT_GIVEN] * len(sample.references)
+def _with(sample: Sample, trees: Any) -> Sample:
+    if trees is None:
+        trees = [NOT_GIVEN] * len(sample.references)
     # a tree is a tuple too, of words and heads
-    elif isinstance(given, Tree) or not isinstance(given, list | tuple):
-        given = [given]
-    made = replace(sample, trees=tuple(NOT_GIVEN if tree is None else tree for tree in given))
-    check_trees(made)
-    return made
+    elif isinstance(trees, Tree) or not isinstance(trees, list | tuple):
+        trees = [trees]
+    with_own = replace(sample, trees=tuple(NOT_GIVEN if tree is None else tree for tree in trees))
+    check_trees(with_own)
+    return with_own
 
 
 def check_trees(sample: Sample) -> None:

@@ -56,7 +56,7 @@ class Place(NamedTuple):
 
     name: str
     path: tuple[str, ...]
-    given: bool
+    named: bool
 
     def get(self, row: Mapping[str, Any]) -> Any:
         """The value; ``_ABSENT`` when the path leads nowhere."""
@@ -114,7 +114,7 @@ class Plan:
         )
 
     def _label(self, place: Place, row: Mapping[str, Any], strict: bool) -> str | None:
-        name, path, given = place
+        name, path, named = place
         value = place.get(row) if path else row[name]
         if type(value) is str:
             # CSV cannot tell null from an empty cell, and rows without an id must not look like one item.
@@ -124,11 +124,11 @@ class Plan:
         if not strict and not isinstance(value, (list, Mapping)):
             return str(value)
         # A column that merely happens to be called `source` or `id` must not spoil the row.
-        if not given:
+        if not named:
             return None
         raise RowError(_not_a_string(name, value))
 
-    def found(self) -> Fields:
+    def resolved(self) -> Fields:
         """The names in use; None for what these rows do not have."""
         return Fields(
             text=self.text and self.text.name,
@@ -148,19 +148,19 @@ class Resolver:
 
     def plan(self, keys: tuple[str, ...], *, cells: bool) -> Plan:
         """The plan for rows with these keys; ``cells`` when all values are strings, as in CSV."""
-        found = self._plans.get((keys, cells))
-        if found is None:
+        plan = self._plans.get((keys, cells))
+        if plan is None:
             if len(self._plans) >= _CACHED_PLANS:
                 self._plans.clear()
-            found = self._plans[keys, cells] = self._make(keys, cells)
-        return found
+            plan = self._plans[keys, cells] = self._make(keys, cells)
+        return plan
 
     def missing(self, plan: Plan, keys: Iterable[str]) -> str | None:
         """What a header lacks, as a message; None when it has every column asked for."""
         if plan.text is None:
             return plan.no_text
-        given = {name: getattr(self._fields, name) for name in ("references", "source", "system", "id")}
-        for field, name in given.items():
+        named = {name: getattr(self._fields, name) for name in ("references", "source", "system", "id")}
+        for field, name in named.items():
             if name is not None and not getattr(plan, field):
                 return f"no {field}: looked for {name}; there are {_listed(keys)}"
         return None
@@ -182,26 +182,26 @@ class Resolver:
         )
 
 
-def _find(present: frozenset[str], given: str | None, names: tuple[str, ...]) -> Place | None:
-    if given is None:
-        return next((Place(name, (), given=False) for name in names if name in present), None)
-    if given in present:
-        return Place(given, (), given=True)
-    path = tuple(given.split("."))
-    return Place(given, path, given=True) if len(path) > 1 and path[0] in present else None
+def _find(present: frozenset[str], chosen: str | None, names: tuple[str, ...]) -> Place | None:
+    if chosen is None:
+        return next((Place(name, (), named=False) for name in names if name in present), None)
+    if chosen in present:
+        return Place(chosen, (), named=True)
+    path = tuple(chosen.split("."))
+    return Place(chosen, path, named=True) if len(path) > 1 and path[0] in present else None
 
 
-def _find_references(present: frozenset[str], given: str | None) -> tuple[tuple[Place, ...], bool]:
-    for name in REFERENCES_NAMES if given is None else (given,):
+def _find_references(present: frozenset[str], chosen: str | None) -> tuple[tuple[Place, ...], bool]:
+    for name in REFERENCES_NAMES if chosen is None else (chosen,):
         if name in present:
-            return (Place(name, (), given=given is not None),), False
-    stem = NUMBERED_REFERENCES if given is None else given
+            return (Place(name, (), named=chosen is not None),), False
+    stem = NUMBERED_REFERENCES if chosen is None else chosen
     numbered = re.compile(re.escape(stem) + r"([0-9]{1,9})")
     matches = [match for match in map(numbered.fullmatch, present) if match]
     if matches:
         matches.sort(key=lambda match: (int(match[1]), match[0]))
-        return tuple(Place(match[0], (), given=given is not None) for match in matches), True
-    place = None if given is None else _find(present, given, ())
+        return tuple(Place(match[0], (), named=chosen is not None) for match in matches), True
+    place = None if chosen is None else _find(present, chosen, ())
     return ((place,) if place else ()), False
 
 
@@ -261,5 +261,5 @@ def _listed(keys: Iterable[str]) -> str:
     names = list(keys)
     if not names:
         return "no fields"
-    shown = ", ".join(names[:_SHOWN_COLUMNS])
-    return shown if len(names) <= _SHOWN_COLUMNS else f"{shown} and {len(names) - _SHOWN_COLUMNS} more"
+    listed = ", ".join(names[:_SHOWN_COLUMNS])
+    return listed if len(names) <= _SHOWN_COLUMNS else f"{listed} and {len(names) - _SHOWN_COLUMNS} more"

@@ -74,11 +74,11 @@ def read_paragraphs(paths: Sequence[str], advance: Callable[[int], None] = lambd
         def refuse(number: int, what: str, line: bytes, cut: bool, name: str = source.name) -> None:
             raise InputError(f"{name}:{number}: {what}")
 
-        told = 0
+        reported = 0
         with open_stream(source) as stream:
             for number, line, cut in numbered_lines(stream.buffer):
                 yield (decode(number, chomp(line), cut, refuse) or "").strip()
-                if (at := stream.consumed()) != told:
-                    advance(at - told)
-                    told = at
+                if (at := stream.consumed()) != reported:
+                    advance(at - reported)
+                    reported = at
         yield ""

@@ -5,10 +5,10 @@ from __future__ import annotations
 import hashlib
 import os
 import shutil
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, BinaryIO, Self, TypeAlias
+from typing import BinaryIO, TypeAlias
 
 from celadon.core import InputError, UsageError
 from celadon.io import delimited, jsonl, parquet, plain
@@ -41,14 +41,9 @@ class Piece:
     rows: int  # how many rows these are, bad ones included
     header: str = ""  # the text of the header, for CSV and TSV
 
-    def as_dict(self) -> dict[str, Any]:
-        """Plain values to be stored; an address is without its password or token, and cannot be read for lack of it."""
-        return asdict(replace(self, path=shown_name(self.path)))
-
-    @classmethod
-    def from_dict(cls, values: Mapping[str, Any]) -> Self:
-        """The piece that :meth:`as_dict` wrote down."""
-        return cls(**values)
+    def without_secrets(self) -> Piece:
+        """Return the piece to be stored: an address loses its password or token, and can no longer be read."""
+        return replace(self, path=shown_name(self.path))
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,10 +93,10 @@ def plan_pieces(
     tally = _Tally(sum(source.size or 0 for source in sources), progress)
     for source in sources:
         finger = _Fingerprint(tally)
-        found = _pieces_of(source, rows_per_piece, work_folder, finger)
-        for piece in found:
+        own = _pieces_of(source, rows_per_piece, work_folder, finger)
+        for piece in own:
             pieces.append(replace(piece, index=len(pieces), first_row=rows + piece.first_row))
-        files.append(PlannedFile(source.name, finger.size, finger.sha256, sum(piece.rows for piece in found)))
+        files.append(PlannedFile(source.name, finger.size, finger.sha256, sum(piece.rows for piece in own)))
         rows += files[-1].rows
     return Plan(tuple(files), tuple(pieces))
 
@@ -186,11 +181,11 @@ def _text_pieces(stream: Stream, rows_per_piece: int) -> list[Piece]:
         header, last_line, ends = delimited.header_and_row_ends(stream, DELIMITERS[source.format])
     else:
         ends = jsonl.row_ends(stream) if source.format == "jsonl" else plain.row_ends(stream)
-    found: list[Piece] = []
+    pieces: list[Piece] = []
     start, first_line, before, rows = stream.buffer.tell(), last_line + 1, 0, 0
 
     def close() -> None:
-        found.append(
+        pieces.append(
             _piece(source, Part(start, stream.buffer.tell(), first_line, header), first_row=before, rows=rows - before)
         )
 
@@ -201,9 +196,9 @@ def _text_pieces(stream: Stream, rows_per_piece: int) -> list[Piece]:
             start, first_line, before = stream.buffer.tell(), last_line + 1, rows
     if rows > before:
         close()
-    if not found:
+    if not pieces:
         raise InputError(f"{source.name}: {'has a header but no rows' if header else 'is empty'}")
-    return found
+    return pieces
 
 
 def _piece(source: Source, part: Part, *, first_row: int, rows: int) -> Piece:

@@ -72,7 +72,7 @@ class Reader:
         self._reset()
 
     def _reset(self) -> None:
-        self._found = Fields()
+        self._resolved = Fields()
         self._good = 0
         self._bad = 0
         self._finished_bytes = 0
@@ -101,9 +101,9 @@ class Reader:
         return None if None in sizes else sum(size for size in sizes if size is not None)
 
     @property
-    def found(self) -> Fields:
+    def resolved(self) -> Fields:
         """The columns in use; None for a field that no row has had. Known once the first chunk is out."""
-        return self._found
+        return self._resolved
 
     def __iter__(self) -> Iterator[Chunk]:
         self._reset()
@@ -211,8 +211,8 @@ class Reader:
         # Rows of JSON Lines may differ; a header that lacks a column lacks it for every row.
         if kind in _HEADED and (problem := self._resolver.missing(plan, keys)):
             raise InputError(f"{name}: {problem}")
-        new = plan.found()
-        self._found = Fields(**{key: getattr(self._found, key) or getattr(new, key) for key in _FIELD_NAMES})
+        new = plan.resolved()
+        self._resolved = Fields(**{key: getattr(self._resolved, key) or getattr(new, key) for key in _FIELD_NAMES})
         return plan
 
     def _too_long(self, text: str) -> str:

@@ -92,12 +92,12 @@ def expand_url(url: str) -> list[str]:
         system.invalidate_cache()
         if _protocol(url) not in _WEB and system.exists(path):
             return [url]
-        found = sorted(match for match, facts in system.glob(path, detail=True).items() if facts["type"] == "file")
-    if not found:
+        matches = sorted(match for match, facts in system.glob(path, detail=True).items() if facts["type"] == "file")
+    if not matches:
         raise InputError(f"{place}: no file matches this pattern")
     # What the system calls a file lacks the beginning of the address, with the server in it.
     beginning = url[: len(url) - len(path)] if url.endswith(path) else None
-    return [system.unstrip_protocol(match) if beginning is None else f"{beginning}{match}" for match in found]
+    return [system.unstrip_protocol(match) if beginning is None else f"{beginning}{match}" for match in matches]
 
 
 def status_of(url: str) -> RemoteStatus:
@@ -125,10 +125,10 @@ def sizes_below(folder: str) -> dict[str, int]:
     with _read_errors(folder):
         system.invalidate_cache()
         try:
-            found = system.find(path, detail=True)
+            files = system.find(path, detail=True)
         except FileNotFoundError:
             return {}
-    return {name.removeprefix(beginning): facts["size"] for name, facts in found.items()}
+    return {name.removeprefix(beginning): facts["size"] for name, facts in files.items()}
 
 
 class RemoteFile(io.RawIOBase):
@@ -214,12 +214,12 @@ def put_files(files: Sequence[tuple[Path, str]]) -> None:
 
     Raises OutputError if one cannot be written there.
     """
-    found = [(local, url, *_file_system(url)) for local, url in files]
-    if found and _in_repository(files[0][1], found[0][3]):
+    places = [(local, url, *_file_system(url)) for local, url in files]
+    if places and _in_repository(files[0][1], places[0][3]):
         with _write_errors(files[0][1]):
-            commit_files(found[0][2], [(local, path) for local, _, _, path in found])
+            commit_files(places[0][2], [(local, path) for local, _, _, path in places])
         return
-    for local, url, system, path in found:
+    for local, url, system, path in places:
         with _write_errors(url):
             if _protocol(url) in _WHOLE_OBJECTS:
                 system.put_file(str(local), path)
@@ -248,12 +248,12 @@ def remove_url(url: str) -> None:
 
 def remove_urls(urls: Sequence[str]) -> None:
     """Remove files of one server, those that are there; in a repository they go at once."""
-    found = [(url, *_file_system(url)) for url in urls]
-    if found and _in_repository(urls[0], found[0][2]):
+    places = [(url, *_file_system(url)) for url in urls]
+    if places and _in_repository(urls[0], places[0][2]):
         with _write_errors(urls[0]):
-            commit_removal(found[0][1], [path for _, _, path in found])
+            commit_removal(places[0][1], [path for _, _, path in places])
         return
-    for url, system, path in found:
+    for url, system, path in places:
         with _write_errors(url):
             system.invalidate_cache()
             if system.exists(path):
@@ -334,8 +334,8 @@ def _write_errors(url: str) -> Iterator[None]:
 
 
 def _reason(url: str, error: Exception, done: str) -> str:
-    if _protocol(url) == "hf" and (told := hub_reason(error, done)):
-        return told
+    if _protocol(url) == "hf" and (reason := hub_reason(error, done)):
+        return reason
     if isinstance(error, FileNotFoundError) and _protocol(url) in _WEB and isinstance(error.__cause__, Exception):
         # so called whatever went wrong
         error = error.__cause__

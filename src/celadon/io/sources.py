@@ -131,11 +131,11 @@ def find_sources(inputs: Sequence[str | Source], format: str | None) -> list[Sou
     if list(inputs).count(STDIN) > 1:
         raise UsageError("- (the standard input) can be given only once")
     sources: list[Source] = []
-    for given in inputs:
-        if isinstance(given, Source):
-            sources.append(given)
+    for pattern in inputs:
+        if isinstance(pattern, Source):
+            sources.append(pattern)
         else:
-            sources.extend(_source(path, format) for path in expand_paths([given]))
+            sources.extend(_source(path, format) for path in expand_paths([pattern]))
     return sources
 
 
@@ -255,8 +255,8 @@ def open_stream(source: Source, watch: Callable[[bytes], None] | None = None) ->
             return
         watched: Any = file if watch is None else _Guarded(file.read, source.name, None, watch)
         stream = _decompressed(watched, source.name, source.compression)
-        if source.compression is None and (found := _magic(stream)):
-            raise InputError(f"{source.name}: is {found}-compressed; give its name the ending of that")
+        if source.compression is None and (packed := _magic(stream)):
+            raise InputError(f"{source.name}: is {packed}-compressed; give its name the ending of that")
         yield _started(Stream(source, stream, consumed))
 
 
@@ -322,5 +322,5 @@ def _started(stream: Stream) -> Stream:
         stream.buffer.read(len(_UTF8_BOM))
     if stream.source.format:
         return stream
-    found = "jsonl" if stream.buffer.peek(1).lstrip().startswith(b"{") else "txt"
-    return replace(stream, source=replace(stream.source, format=found))
+    kind = "jsonl" if stream.buffer.peek(1).lstrip().startswith(b"{") else "txt"
+    return replace(stream, source=replace(stream.source, format=kind))

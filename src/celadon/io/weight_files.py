@@ -240,8 +240,8 @@ def read_baseline(path: str, layer: int) -> Baseline:
         if not row:
             continue
         try:
-            at, *found = map(float, row)
-            baseline = Baseline(*found)
+            at, *values = map(float, row)
+            baseline = Baseline(*values)
         except (ValueError, TypeError):
             raise InputError(f"{path}:{number}: {','.join(row)[:60]!r} is not a layer and three numbers") from None
         if at == layer:

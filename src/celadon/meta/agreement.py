@@ -49,13 +49,13 @@ def pairwise_correlation(
     """
     matrix = raters_at_least(ratings, 2)
     kind = check_kind(correlation)
-    found = np.array(
+    correlations = np.array(
         [
             complete_coefficient(matrix[:, one], matrix[:, other], kind, minimum_items)
             for one, other in combinations(range(matrix.shape[1]), 2)
         ]
     )
-    return summary(found)
+    return summary(correlations)
 
 
 def leave_one_out(
@@ -68,15 +68,15 @@ def leave_one_out(
     """
     matrix = raters_at_least(ratings, 2)
     kind = check_kind(correlation)
-    found = np.array(
+    correlations = np.array(
         [
             complete_coefficient(matrix[:, rater], means(np.delete(matrix, rater, axis=1)), kind, minimum_items)
             for rater in range(matrix.shape[1])
         ]
     )
-    known = found[np.isfinite(found)]
+    known = correlations[np.isfinite(correlations)]
     mean = float(known.mean()) if len(known) else float("nan")
-    return LeaveOneOut(found, mean, len(known), len(found) - len(known))
+    return LeaveOneOut(correlations, mean, len(known), len(correlations) - len(known))
 
 
 def raters_at_least(ratings: npt.ArrayLike, raters: int) -> FloatArray:
@@ -87,10 +87,10 @@ def raters_at_least(ratings: npt.ArrayLike, raters: int) -> FloatArray:
     return matrix
 
 
-def summary(found: FloatArray) -> Pairwise:
+def summary(values: FloatArray) -> Pairwise:
     """Sum up the coefficients of all pairs, NaN where a pair has none."""
-    known = found[np.isfinite(found)]
-    skipped = len(found) - len(known)
+    known = values[np.isfinite(values)]
+    skipped = len(values) - len(known)
     if not len(known):
         nothing = float("nan")
         return Pairwise(nothing, nothing, nothing, nothing, 0, skipped)
@@ -129,8 +129,8 @@ def pairwise_kappa(ratings: npt.ArrayLike, *, weights: str = "quadratic") -> Pai
     """Return the weighted kappa of every pair of raters over the items that both rated."""
     matrix = raters_at_least(ratings, 2)
     pairs = combinations(range(matrix.shape[1]), 2)
-    found = np.array([weighted_kappa(matrix[:, one], matrix[:, other], weights=weights) for one, other in pairs])
-    return summary(found)
+    kappas = np.array([weighted_kappa(matrix[:, one], matrix[:, other], weights=weights) for one, other in pairs])
+    return summary(kappas)
 
 
 def _distance(left: FloatArray, right: FloatArray, weights: str) -> FloatArray:
@@ -191,8 +191,8 @@ def _squared_differences(matrix: FloatArray) -> FloatArray:
     counts = np.count_nonzero(np.isfinite(matrix), axis=1)
     off = matrix - (np.nansum(matrix, axis=1) / counts)[:, None]
     off[np.abs(off) <= 1e-13 * np.nanmax(np.abs(matrix))] = 0.0
-    found: FloatArray = 2.0 * counts * np.nansum(off**2, axis=1)
-    return found
+    sums: FloatArray = 2.0 * counts * np.nansum(off**2, axis=1)
+    return sums
 
 
 def _nominal_differences(matrix: FloatArray) -> FloatArray:
@@ -205,12 +205,12 @@ def _nominal_differences(matrix: FloatArray) -> FloatArray:
 
 
 def _ratio_differences(matrix: FloatArray) -> FloatArray:
-    found = np.zeros(len(matrix))
+    sums = np.zeros(len(matrix))
     for at, row in enumerate(matrix):
         levels, counts = np.unique(row[np.isfinite(row)], return_counts=True)
         for begin in range(0, len(levels), _BLOCK):
             some = levels[begin : begin + _BLOCK, None]
             whole = some + levels
             relative = np.divide(some - levels, whole, out=np.zeros_like(whole), where=whole > 0)
-            found[at] += float(counts[begin : begin + _BLOCK] @ relative**2 @ counts)
-    return found
+            sums[at] += float(counts[begin : begin + _BLOCK] @ relative**2 @ counts)
+    return sums

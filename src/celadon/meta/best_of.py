@@ -48,10 +48,10 @@ def members_of(wanted: Sequence[str], columns: Sequence[str]) -> tuple[str, ...]
     members: dict[str, None] = {}
     for one in wanted:
         prefix = one.removesuffix("*")
-        found = [one] if one in columns else [name for name in columns if prefix != one and name.startswith(prefix)]
-        if not found:
+        names = [one] if one in columns else [name for name in columns if prefix != one and name.startswith(prefix)]
+        if not names:
             raise UsageError(f"there is no metric {one} in the table; its metrics are {', '.join(columns)}")
-        members.update(dict.fromkeys(found))
+        members.update(dict.fromkeys(names))
     return tuple(members)
 
 
@@ -78,8 +78,8 @@ def _best(
     metric, whole = _strongest(table, members, human, level, kind, everything)
     chosen, values = [], []
     for one, other in (halves, halves[::-1]):
-        name, found = _strongest(table, members, human, level, kind, one)
-        if not found.reason:
+        name, correlation = _strongest(table, members, human, level, kind, one)
+        if not correlation.reason:
             chosen.append(name)
             values.append(_correlation(table, name, human, level, kind, other).value)
     across = float(np.mean(values)) if len(values) == len(halves) else np.nan
@@ -91,9 +91,9 @@ def _best(
 def _strongest(
     table: Table, members: Sequence[str], human: str, level: Level, kind: Kind, rows: IntArray
 ) -> tuple[str, Correlation]:
-    found = [(member, _correlation(table, member, human, level, kind, rows)) for member in members]
+    correlations = [(member, _correlation(table, member, human, level, kind, rows)) for member in members]
     # the first of equals, so that the outcome is one
-    return max(found, key=lambda one: -1.0 if one[1].reason else abs(one[1].value))
+    return max(correlations, key=lambda one: -1.0 if one[1].reason else abs(one[1].value))
 
 
 def _correlation(table: Table, metric: str, human: str, level: Level, kind: Kind, rows: IntArray) -> Correlation:

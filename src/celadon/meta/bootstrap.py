@@ -183,10 +183,10 @@ def bootstrap(
     if whole.reason:
         return BootstrapResult(np.nan, np.nan, np.nan, np.empty(0), 0, whole.nulls, whole.reason)
     (x, y), finite = paired(metric, human)
-    given = {"items": items, "systems": systems}
+    of_rows = {"items": items, "systems": systems}
     labels: dict[str, IntArray | None] = {
         name: None if column is None else np.unique(codes(column, len(x))[finite], return_inverse=True)[1]
-        for name, column in given.items()
+        for name, column in of_rows.items()
     }
     x, y = (-x if lower_is_better else x)[finite], y[finite]
     factors = _factors(unit or _usual_unit(level, items is not None), len(x), labels)

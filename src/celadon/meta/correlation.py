@@ -220,8 +220,8 @@ def reliable_rows(ratings: Sequence[Sequence[float]] | npt.NDArray[Any], *, fewe
     """
     width = max((len(row) for row in ratings), default=0)
     table = np.full((len(ratings), max(width, 1)), np.nan)
-    for row, given in enumerate(ratings):
-        table[row, : len(given)] = [np.nan if rating is None else rating for rating in given]
+    for row, own in enumerate(ratings):
+        table[row, : len(own)] = [np.nan if rating is None else rating for rating in own]
     there = ~np.isnan(table)
     low = np.where(there, table, np.inf).min(axis=1)
     high = np.where(there, table, -np.inf).max(axis=1)

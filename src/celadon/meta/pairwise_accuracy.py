@@ -77,8 +77,8 @@ def pairwise_accuracy(
     pairs = _pairs(*_tables(metric, human, lower_is_better))
     if not pairs.items:
         return PairwiseAccuracy(np.nan, 0, 0, "no item has two scores")
-    said = np.where(np.abs(pairs.metric) <= epsilon, 0.0, np.sign(pairs.metric))
-    return PairwiseAccuracy(float(pairs.weight[said == pairs.human].sum()), len(said), pairs.items)
+    signs = np.where(np.abs(pairs.metric) <= epsilon, 0.0, np.sign(pairs.metric))
+    return PairwiseAccuracy(float(pairs.weight[signs == pairs.human].sum()), len(signs), pairs.items)
 
 
 def calibrate_ties(metric: npt.ArrayLike, human: npt.ArrayLike, *, lower_is_better: bool = False) -> TieCalibration:

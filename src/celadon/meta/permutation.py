@@ -92,12 +92,12 @@ def _instance_pearson(tables: _Tables) -> Differences:
 
     def differences(of_systems: FloatArray, of_items: FloatArray) -> FloatArray:
         swings = [((table @ of_items) * of_systems).sum(axis=0) for table in odd]
-        found = []
+        values = []
         for sign in (1, -1):
             total, product, square = (fixed + sign * swing for fixed, swing in zip(even, swings, strict=True))
             with np.errstate(divide="ignore", invalid="ignore"):
-                found.append(product / np.sqrt((square - total * total / count) * (people * people).sum()))
-        return np.asarray(found[0] - found[1])
+                values.append(product / np.sqrt((square - total * total / count) * (people * people).sum()))
+        return np.asarray(values[0] - values[1])
 
     return differences
 
@@ -106,16 +106,16 @@ def _signs_before(ranks: IntArray) -> FloatArray:
     """For each place the number of lower ranks before it less that of higher ones, by merging."""
     size, wide = 1, len(ranks) + 1
     spots = np.arange(len(ranks))
-    found = np.zeros(len(ranks))
+    sums = np.zeros(len(ranks))
     while size < len(ranks):
         block, right = spots // (2 * size), spots % (2 * size) >= size
         keys = block * wide + ranks
         left = np.sort(keys[~right])
         ends = np.searchsorted(left, (block[right] + np.array([[0], [1]])) * wide)
         lower, upper = (np.searchsorted(left, keys[right], side) for side in ("left", "right"))
-        found[right] += (lower - ends[0]) - (ends[1] - upper)
+        sums[right] += (lower - ends[0]) - (ends[1] - upper)
         size *= 2
-    return found
+    return sums
 
 
 def _untied_ranks(tables: _Tables, pool: FloatArray, human: FloatArray, kind: Kind) -> Differences:
@@ -193,12 +193,12 @@ def _tied_spearman(tables: _Tables, pool: FloatArray, human: FloatArray) -> Diff
         first = np.einsum("gr,gr->r", part, ranks)
         second = sums @ middles - sums @ ranks - middles @ part + first
         of_tied = sizes[tied]
-        found = []
+        values = []
         for top, many in ((first, of_tied), (second, tied_sizes - of_tied)):
             cubes = count - many.sum(axis=0) + (many * many * many).sum(axis=0)
             with np.errstate(divide="ignore", invalid="ignore"):
-                found.append(top / np.sqrt((count**3 - cubes) / 12 * spread))
-        return np.asarray(found[0] - found[1])
+                values.append(top / np.sqrt((count**3 - cubes) / 12 * spread))
+        return np.asarray(values[0] - values[1])
 
     return differences
 
@@ -232,12 +232,12 @@ def _tied_kendall(tables: _Tables, pool: FloatArray, human: FloatArray) -> Diffe
         even = constant + np.einsum("ar,ar->r", product, signs) / 2
         odd = linear @ signs / 2
         many = np.add.reduceat((tied_sign * signs[tied_owner] + 1) / 2, tied_starts, axis=0)
-        found = []
+        values = []
         for top, sizes in ((even + odd, many), (even - odd, tied_sizes - many)):
             left = pairs - (sizes * (sizes - 1)).sum(axis=0) / 2
             with np.errstate(divide="ignore", invalid="ignore"):
-                found.append(top / np.sqrt(left * right))
-        return np.asarray(found[0] - found[1])
+                values.append(top / np.sqrt(left * right))
+        return np.asarray(values[0] - values[1])
 
     return differences
 
@@ -308,15 +308,15 @@ def permutation_test(
     ``level`` and ``kind`` are as for :func:`celadon.meta.correlation.correlate`. ``permute`` says what is exchanged:
     whole systems (PERM-SYS), whole items (PERM-INPUT) or both (PERM-BOTH).
     """
-    given = [np.asarray(table, dtype=np.float64) for table in (metric_a, metric_b, human)]
-    if given[0].ndim != 2 or len({table.shape for table in given}) > 1:
-        raise ValueError(f"tables must be systems x items and of one shape, not {[table.shape for table in given]}")
-    there = np.logical_and.reduce([np.isfinite(table) for table in given])
+    tables = [np.asarray(table, dtype=np.float64) for table in (metric_a, metric_b, human)]
+    if tables[0].ndim != 2 or len({table.shape for table in tables}) > 1:
+        raise ValueError(f"tables must be systems x items and of one shape, not {[table.shape for table in tables]}")
+    there = np.logical_and.reduce([np.isfinite(table) for table in tables])
     nulls = int((~there).sum())
     system, item = np.nonzero(there)
     signs = [-1.0 if lower else 1.0 for lower in lower_is_better]
-    a, b = (sign * table[there] for sign, table in zip(signs, given[:2], strict=True))
-    people = given[2][there]
+    a, b = (sign * table[there] for sign, table in zip(signs, tables[:2], strict=True))
+    people = tables[2][there]
     values = [correlate(x, people, systems=system, items=item, level=level, kind=kind) for x in (a, b)]
     if reason := values[0].reason or values[1].reason:
         return PermutationResult(np.nan, np.nan, values[0].value, values[1].value, 0, nulls, reason)
@@ -330,13 +330,13 @@ def permutation_test(
     for start in range(0, resamples, step):
         width = min(step, resamples - start)
         of_systems = _signs(rng, there.shape[0], width, permute != "items")
-        found = differences(of_systems, _signs(rng, there.shape[1], width, permute != "systems"))
-        found = found[np.isfinite(found)]
-        defined += len(found)
+        drawn = differences(of_systems, _signs(rng, there.shape[1], width, permute != "systems"))
+        drawn = drawn[np.isfinite(drawn)]
+        defined += len(drawn)
         if alternative == "two-sided":
-            extreme += int((np.abs(found) >= abs(observed) - _SAME).sum())
+            extreme += int((np.abs(drawn) >= abs(observed) - _SAME).sum())
         else:
             way = 1 if alternative == "greater" else -1
-            extreme += int((way * found >= way * observed - _SAME).sum())
+            extreme += int((way * drawn >= way * observed - _SAME).sum())
     a_value, b_value = values[0].value, values[1].value
     return PermutationResult(a_value - b_value, (extreme + 1) / (defined + 1), a_value, b_value, defined, nulls)

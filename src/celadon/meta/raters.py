@@ -75,9 +75,9 @@ def medians(ratings: npt.ArrayLike) -> FloatArray:
     """Return the median rating of each item; NaN for an item that nobody rated."""
     matrix = ratings_matrix(ratings)
     rated = np.isfinite(matrix).any(axis=1)
-    found = np.full(len(matrix), np.nan)
-    found[rated] = np.nanmedian(matrix[rated], axis=1)
-    return found
+    medians_of_rows = np.full(len(matrix), np.nan)
+    medians_of_rows[rated] = np.nanmedian(matrix[rated], axis=1)
+    return medians_of_rows
 
 
 def geometric_means(ratings: npt.ArrayLike) -> FloatArray:

@@ -65,10 +65,10 @@ def correlation_by_references(
         # the same seed for every number: a longer subset is the shorter one with more added
         random = np.random.default_rng(seed)
         times = 1 if (has[rows] == count).all() else draws
-        found = np.array(
+        correlations = np.array(
             [coefficient(_drawn(matrix[rows], count, reduction, random), target[rows], kind) for _ in range(times)]
         )
-        points.append(_point(count, found, int(np.count_nonzero(rows))))
+        points.append(_point(count, correlations, int(np.count_nonzero(rows))))
     return tuple(points)
 
 
@@ -80,8 +80,8 @@ def _drawn(matrix: FloatArray, count: int, reduction: str, random: np.random.Gen
     return np.asarray(chosen.max(axis=1) if reduction == "best" else chosen.min(axis=1))
 
 
-def _point(count: int, found: FloatArray, rows: int) -> ReferencePoint:
-    known = found[np.isfinite(found)]
+def _point(count: int, correlations: FloatArray, rows: int) -> ReferencePoint:
+    known = correlations[np.isfinite(correlations)]
     if not len(known):
         nothing = float("nan")
         return ReferencePoint(count, nothing, nothing, nothing, nothing, 0, rows)

@@ -334,10 +334,10 @@ def outliers(
     if ids is not None and len(ids) != count:
         raise InputError(f"{len(ids)} ids were given for {count} rows")
     limit = 4.0 / model.rows if cook is None else cook
-    found = influence(model)
+    influences = influence(model)
     named: list[Outlier] = []
     for at, row in enumerate(model.used.tolist()):
-        t, d = float(found.studentised[at]), float(found.cook[at])
+        t, d = float(influences.studentised[at]), float(influences.cook[at])
         reasons = []
         if abs(t) > studentised:
             reasons.append(f"studentised residual {t:.2f}, beyond {studentised:g}")
@@ -345,6 +345,6 @@ def outliers(
             reasons.append(f"Cook's distance {d:.3g}, beyond {limit:.3g}")
         if reasons:
             name = row if ids is None else ids[row]
-            residual, leverage = float(model.residuals[at]), float(found.leverage[at])
+            residual, leverage = float(model.residuals[at]), float(influences.leverage[at])
             named.append(Outlier(row, name, residual, t, d, leverage, tuple(reasons)))
     return tuple(sorted(named, key=lambda one: (-np.nan_to_num(abs(one.studentised), nan=np.inf), one.row)))

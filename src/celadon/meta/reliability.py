@@ -69,9 +69,9 @@ def human_ceiling(ratings: npt.ArrayLike, *, k: float | None = None) -> Ceiling:
 
     It is 0 where people agree no better than chance.
     """
-    found = reliability_of_mean(ratings, k=k)
-    ceiling = float("nan") if math.isnan(found.mean) else math.sqrt(max(0.0, found.mean))
-    return Ceiling(ceiling, found.mean, found.k, found.items)
+    reliability = reliability_of_mean(ratings, k=k)
+    ceiling = float("nan") if math.isnan(reliability.mean) else math.sqrt(max(0.0, reliability.mean))
+    return Ceiling(ceiling, reliability.mean, reliability.k, reliability.items)
 
 
 class IntraclassCorrelation(NamedTuple):

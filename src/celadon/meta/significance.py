@@ -234,8 +234,8 @@ def squared_error_test(
 
 
 def _sorted(pvalues: npt.ArrayLike) -> tuple[FloatArray, npt.NDArray[np.intp], FloatArray]:
-    given = np.asarray(pvalues, dtype=np.float64)
-    flat = given.ravel()
+    values = np.asarray(pvalues, dtype=np.float64)
+    flat = values.ravel()
     known = np.flatnonzero(~np.isnan(flat))
     if ((flat[known] < 0) | (flat[known] > 1)).any():
         raise ValueError("p-values must be between 0 and 1")

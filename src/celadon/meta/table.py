@@ -65,21 +65,21 @@ class Columns:
 
     def numbers(self, name: str, what: str) -> FloatArray:
         """Return a column as numbers, NaN where there is none; the mean where a cell is a list."""
-        found = np.full(len(self), np.nan)
+        numbers = np.full(len(self), np.nan)
         for row, value in enumerate(self._columns[name]):
             listed = as_list(value)
             if listed is not None:
                 known = self._list(listed, row, name, what)
                 known = known[np.isfinite(known)]
-                found[row] = known.mean() if len(known) else np.nan
+                numbers[row] = known.mean() if len(known) else np.nan
             else:
-                found[row] = self._number(value, row, name, what)
-        return found
+                numbers[row] = self._number(value, row, name, what)
+        return numbers
 
     def lists(self, name: str, what: str) -> FloatArray | None:
         """Return a column of lists as a matrix, NaN where a list is shorter; None where no cell is a list."""
-        found = {row: as_list(value) for row, value in enumerate(self._columns[name])}
-        lists = {row: self._list(value, row, name, what) for row, value in found.items() if value is not None}
+        cells = {row: as_list(value) for row, value in enumerate(self._columns[name])}
+        lists = {row: self._list(value, row, name, what) for row, value in cells.items() if value is not None}
         width = max((len(value) for value in lists.values()), default=0)
         if not width:
             return None
@@ -102,10 +102,10 @@ class Columns:
         """Return the error about a column that is not there."""
         close = get_close_matches(name, self.names, n=1, cutoff=0.7)
         hint = f"did you mean {close[0]}? " if close else ""
-        shown = ", ".join(self.names[:_SHOWN])
+        listed = ", ".join(self.names[:_SHOWN])
         more = len(self.names) - _SHOWN
         return self.wrong(
-            f"there is no {what} {name!r}; {hint}the columns are {shown}{f' and {more} more' if more > 0 else ''}"
+            f"there is no {what} {name!r}; {hint}the columns are {listed}{f' and {more} more' if more > 0 else ''}"
         )
 
     def wrong(self, message: str) -> InputError:
@@ -142,8 +142,8 @@ def as_list(value: Any) -> list[Any] | None:
     if isinstance(value, list | tuple):
         return list(value)
     if isinstance(value, str) and value.startswith("["):
-        found = _json(value)
-        return found if isinstance(found, list) else None
+        parsed = _json(value)
+        return parsed if isinstance(parsed, list) else None
     return None
 
 
@@ -156,22 +156,22 @@ def _json(text: str) -> Any:
 
 def _flat(row: Mapping[str, Any]) -> dict[str, Any]:
     """Return all values by name; objects, also those written as JSON in a cell, are opened up."""
-    found: dict[str, Any] = {}
+    flat: dict[str, Any] = {}
     inner: list[tuple[str, Mapping[str, Any], int]] = []
 
     def take(prefix: str, values: Mapping[str, Any], depth: int) -> None:
-        for key, given in values.items():
+        for key, nested in values.items():
             name = f"{prefix}{key}"
-            value = _json(given) if isinstance(given, str) and given.startswith("{") else given
+            value = _json(nested) if isinstance(nested, str) and nested.startswith("{") else nested
             if isinstance(value, Mapping) and depth < _DEEPEST:
                 inner.append((f"{name}.", value, depth + 1))
             else:
-                found.setdefault(name, given)
+                flat.setdefault(name, nested)
 
     take("", row, 0)
     while inner:
         take(*inner.pop(0))
-    return found
+    return flat
 
 
 # From the name of a column to the direction of the metric that it belongs to; None for what is no known metric.
@@ -221,9 +221,9 @@ class Table:
 
     def parts(self, metric: str) -> tuple[str, ...]:
         """Return the columns that are parts of a metric: ``metric.part``; parts of these are not."""
-        found = [name for name in self.columns if name.startswith(f"{metric}.")]
-        below = tuple(f"{name}." for name in found)
-        return tuple(name for name in found if not name.startswith(below))
+        parts = [name for name in self.columns if name.startswith(f"{metric}.")]
+        below = tuple(f"{name}." for name in parts)
+        return tuple(name for name in parts if not name.startswith(below))
 
     def name_of(self, row: int) -> str:
         """Return a row as a person would call it: its item and system, else where it came from."""
@@ -269,38 +269,38 @@ def make_table(
     UsageError
         No rating or no metric was named, or one is named as both.
     """
-    given = Columns(rows)
+    table = Columns(rows)
     if not humans:
         raise UsageError("no rating was named; name the column of human scores")
-    if not len(given):
-        raise given.wrong("there are no rows")
-    found = {name: _human(given, name) for name in dict.fromkeys(humans)}
+    if not len(table):
+        raise table.wrong("there are no rows")
+    people = {name: _human(table, name) for name in dict.fromkeys(humans)}
     labels = {
-        usual: _labels(given, field, usual)
+        usual: _labels(table, field, usual)
         for usual, field in (("system", system_field), ("domain", domain_field), ("id", item_field))
     }
     taken = {system_field or "system", domain_field or "domain", item_field or "id"}
-    chosen = _metrics(given, metrics, list(found), taken, known)
-    columns = {name: column for name, (column, _) in found.items()}
-    columns.update({name: given.numbers(name, "metric column") for name in chosen})
-    _check_rows(given, columns, chosen, list(found))
-    others = [name for name in given.names if name not in columns and name not in taken and given.is_numeric(name)]
-    columns.update({name: given.numbers(name, "column") for name in others})
-    of_others = (SCORES, RATINGS, *(f"{name}." for name in (*chosen, *found)))
+    chosen = _metrics(table, metrics, list(people), taken, known)
+    columns = {name: column for name, (column, _) in people.items()}
+    columns.update({name: table.numbers(name, "metric column") for name in chosen})
+    _check_rows(table, columns, chosen, list(people))
+    others = [name for name in table.names if name not in columns and name not in taken and table.is_numeric(name)]
+    columns.update({name: table.numbers(name, "column") for name in others})
+    of_others = (SCORES, RATINGS, *(f"{name}." for name in (*chosen, *people)))
     passed_over = () if metrics else tuple(name for name in others if not name.startswith(of_others))
-    texts = next((name for name in _TEXTS if name in given), None)
+    texts = next((name for name in _TEXTS if name in table), None)
     return Table(
         columns=columns,
         metrics=tuple(chosen),
-        humans=tuple(found),
+        humans=tuple(people),
         lower_is_better=_lower(columns, lower_is_better or (), known),
-        ratings={name: ratings for name, (_, ratings) in found.items() if ratings is not None},
-        items=_own_items(labels["id"], given.origins),
+        ratings={name: ratings for name, (_, ratings) in people.items() if ratings is not None},
+        items=_own_items(labels["id"], table.origins),
         systems=labels["system"],
         domains=labels["domain"],
-        texts=given.texts(texts) if texts else None,
-        references=_references(given),
-        origins=tuple(given.origins),
+        texts=table.texts(texts) if texts else None,
+        references=_references(table),
+        origins=tuple(table.origins),
         passed_over=passed_over,
     )
 
@@ -313,73 +313,73 @@ def make_ratings(
     Columns in ``raters`` each hold the ratings of one person; together they are the rating ``ratings``, or the one
     human.
     """
-    given = Columns(rows)
+    table = Columns(rows)
     if raters:
         if len(raters) < 2:
             raise UsageError("agreement needs at least two raters; name more columns")
         for name in raters:
-            if name not in given:
-                raise given.missing(name, "rater's column")
-        columns = [given.numbers(name, "rater's column") for name in raters]
+            if name not in table:
+                raise table.missing(name, "rater's column")
+        columns = [table.numbers(name, "rater's column") for name in raters]
         return {(humans or ("ratings",))[0]: np.column_stack(columns)}
-    found = {name: _human(given, name)[1] for name in dict.fromkeys(humans)}
-    for name, ratings in found.items():
+    people = {name: _human(table, name)[1] for name in dict.fromkeys(humans)}
+    for name, ratings in people.items():
         if ratings is None:
             short = name.removeprefix(SCORES)
-            raise given.wrong(
+            raise table.wrong(
                 f"there are no single ratings of {name!r}: looked for a list in {RATINGS}{short} or {name}, and for "
                 f"{short}.1, {short}.2 ...; else name the columns of the raters"
             )
-    return {name: ratings for name, ratings in found.items() if ratings is not None}
+    return {name: ratings for name, ratings in people.items() if ratings is not None}
 
 
 def make_humans(rows: Iterable[Mapping[str, Any]], humans: Sequence[str]) -> dict[str, FloatArray]:
     """Return the ratings of every row, by the name of the rating; NaN where there is none."""
-    given = Columns(rows)
-    return {name: _human(given, name)[0] for name in dict.fromkeys(humans)}
+    table = Columns(rows)
+    return {name: _human(table, name)[0] for name in dict.fromkeys(humans)}
 
 
-def _human(given: Columns, name: str) -> tuple[FloatArray, FloatArray | None]:
+def _human(table: Columns, name: str) -> tuple[FloatArray, FloatArray | None]:
     """Return the rating of each row, and the single ratings where they are known."""
     what = "rating column"
     short = name.removeprefix(SCORES)
-    column = next((place for place in (name, f"{SCORES}{name}") if place in given), None)
+    column = next((place for place in (name, f"{SCORES}{name}") if place in table), None)
     single: FloatArray | None = None
     for place in filter(None, (f"{RATINGS}{short}", column)):
-        if single is None and place in given:
-            single = given.lists(place, what)
+        if single is None and place in table:
+            single = table.lists(place, what)
     if single is None:
-        single = _numbered(given, (short, f"{RATINGS}{short}", name), what)
+        single = _numbered(table, (short, f"{RATINGS}{short}", name), what)
     if column is not None:
-        return given.numbers(column, what), single
+        return table.numbers(column, what), single
     if single is None:
-        raise given.missing(name, what)
+        raise table.missing(name, what)
     return means(single), single
 
 
-def _numbered(given: Columns, stems: Sequence[str], what: str) -> FloatArray | None:
+def _numbered(table: Columns, stems: Sequence[str], what: str) -> FloatArray | None:
     """Return single ratings in columns ``overall.1``, ``overall.2`` and so on."""
     for stem in stems:
         numbered = re.compile(re.escape(stem) + r"\.([0-9]{1,6})")
-        matches = [match for match in map(numbered.fullmatch, given.names) if match]
+        matches = [match for match in map(numbered.fullmatch, table.names) if match]
         if len(matches) > 1:
             matches.sort(key=lambda match: int(match[1]))
-            return np.column_stack([given.numbers(match[0], what) for match in matches])
+            return np.column_stack([table.numbers(match[0], what) for match in matches])
     return None
 
 
 def _metrics(
-    given: Columns, asked: Sequence[str] | None, humans: Sequence[str], taken: Collection[str], known: Known | None
+    table: Columns, named: Sequence[str] | None, humans: Sequence[str], taken: Collection[str], known: Known | None
 ) -> list[str]:
-    if asked:
-        for name in asked:
+    if named:
+        for name in named:
             if name in humans:
                 raise UsageError(f"{name!r} is named both as a metric and as a rating; it can be one of them")
-            if name not in given:
-                raise given.missing(name, "metric column")
-        return list(dict.fromkeys(asked))
+            if name not in table:
+                raise table.missing(name, "metric column")
+        return list(dict.fromkeys(named))
     ours = [*humans, *(f"{SCORES}{name}" for name in humans), *taken]
-    numeric = [name for name in given.names if name not in ours and given.is_numeric(name)]
+    numeric = [name for name in table.names if name not in ours and table.is_numeric(name)]
     registered = [name for name in numeric if known is not None and known(name) is not None]
     if registered:
         return registered
@@ -387,23 +387,23 @@ def _metrics(
     parts = tuple(f"{name}." for name in numeric)
     left = [name for name in numeric if not name.startswith(ratings) and not name.startswith(parts)]
     if not left:
-        raise given.wrong(
+        raise table.wrong(
             f"there is no metric: no numeric column besides the ratings ({', '.join(humans)}); "
             "score the texts first with: celadon score FILE --output SCORED"
         )
     return left
 
 
-def _labels(given: Columns, name: str | None, usual: str) -> tuple[str, ...] | None:
+def _labels(table: Columns, name: str | None, usual: str) -> tuple[str, ...] | None:
     if name is not None:
-        place = next((place for place in (name, f"{SCORES}{name}") if place in given), None)
+        place = next((place for place in (name, f"{SCORES}{name}") if place in table), None)
         if place is None:
-            raise given.missing(name, f"{'item' if usual == 'id' else usual} column")
-        return given.texts(place)
-    if usual not in given:
+            raise table.missing(name, f"{'item' if usual == 'id' else usual} column")
+        return table.texts(place)
+    if usual not in table:
         return None
-    found = given.texts(usual)
-    return found if any(found) else None
+    labels = table.texts(usual)
+    return labels if any(labels) else None
 
 
 def _own_items(items: tuple[str, ...] | None, origins: Sequence[str]) -> tuple[str, ...] | None:
@@ -412,14 +412,14 @@ def _own_items(items: tuple[str, ...] | None, origins: Sequence[str]) -> tuple[s
 
 
 def _check_rows(
-    given: Columns, columns: Mapping[str, FloatArray], metrics: Sequence[str], humans: Sequence[str]
+    table: Columns, columns: Mapping[str, FloatArray], metrics: Sequence[str], humans: Sequence[str]
 ) -> None:
     for human in humans:
         rated = np.isfinite(columns[human])
         most = max(int((rated & np.isfinite(columns[metric])).sum()) for metric in metrics)
         if most < FEWEST_ROWS:
-            raise given.wrong(
-                f"{most or 'no'} row{'s' if most != 1 else ''} of {len(given)} {'has' if most == 1 else 'have'} both "
+            raise table.wrong(
+                f"{most or 'no'} row{'s' if most != 1 else ''} of {len(table)} {'has' if most == 1 else 'have'} both "
                 f"the rating {human!r} and a metric; at least {FEWEST_ROWS} are needed"
             )
 
@@ -440,12 +440,12 @@ def less_is_better(name: str, known: Known | None = None) -> bool:
     return name.removeprefix(SCORES).partition("[")[0] in _ERROR_RATES and "]." not in name
 
 
-def _references(given: Columns) -> tuple[tuple[str, ...], ...] | None:
-    name = next((name for name in _REFERENCES if name in given), None)
+def _references(table: Columns) -> tuple[tuple[str, ...], ...] | None:
+    name = next((name for name in _REFERENCES if name in table), None)
     if name is None:
         return None
-    found: list[tuple[str, ...]] = []
-    for value in given.values(name):
+    references: list[tuple[str, ...]] = []
+    for value in table.values(name):
         listed = as_list(value)
-        found.append(tuple(map(str, listed)) if listed is not None else () if value is None else (str(value),))
-    return tuple(found)
+        references.append(tuple(map(str, listed)) if listed is not None else () if value is None else (str(value),))
+    return tuple(references)

@@ -154,14 +154,14 @@ def _weighted_kendall(x: FloatArray, y: FloatArray, blocks: IntArray) -> Weighte
     def discordant(counts: FloatArray) -> FloatArray:
         wide = np.zeros((len(sizes) * width, counts.shape[1]))
         wide[place] = counts
-        found = np.zeros((len(sizes), counts.shape[1]))
+        sums = np.zeros((len(sizes), counts.shape[1]))
         for size, order, left in stages:
             merged = wide[order].reshape(-1, size, counts.shape[1])
             from_left = merged * left.reshape(-1, size, 1)
             merged -= from_left
             merged *= np.cumsum(from_left, axis=1)
-            found += merged.reshape(len(sizes), width, -1).sum(axis=1)
-        return found
+            sums += merged.reshape(len(sizes), width, -1).sum(axis=1)
+        return sums
 
     def weigh(counts: FloatArray) -> FloatArray:
         counts = counts[home]

@@ -63,7 +63,7 @@ def rebinned(histograms: Sequence[Bins]) -> list[Bins]:
     if widest is None:
         return []
     origin, width = widest.edges[0], widest.edges[1] - widest.edges[0]
-    found = []
+    merged_bins = []
     for histogram in histograms:
         merged: dict[int, int] = {}
         for left, right, count in zip(histogram.edges, histogram.edges[1:], histogram.counts, strict=False):
@@ -71,8 +71,8 @@ def rebinned(histograms: Sequence[Bins]) -> list[Bins]:
             merged[place] = merged.get(place, 0) + count
         first, last = min(merged), max(merged)
         edges = tuple(origin + place * width for place in range(first, last + 2))
-        found.append(Bins(edges, tuple(merged.get(place, 0) for place in range(first, last + 1))))
-    return found
+        merged_bins.append(Bins(edges, tuple(merged.get(place, 0) for place in range(first, last + 1))))
+    return merged_bins
 
 
 def shares(histogram: Bins) -> list[float]:

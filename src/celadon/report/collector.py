@@ -84,28 +84,28 @@ class ReportCollector:
 
     def html(self, summary: Summary, *, title: str, inputs: Sequence[str], rejected: int = 0) -> str:
         """Return the report as one HTML file that needs nothing else; the same for the same stream."""
-        shown = columns(self.metrics, summary)
+        headings = columns(self.metrics, summary)
         named = any(system is not None for system in summary.systems)
         ends = [self._ends(place) for place in range(len(self.metrics))]
         extreme = [kept for end in ends for texts in end for kept in texts]
         evidence = evidence_of(self._reservoir.drawn(self.texts), extreme, self.metrics)
-        view = TextView(self.metrics, shown, self._explained, evidence)
+        view = TextView(self.metrics, headings, self._explained, evidence)
         aspects = self._aspects.drawn()
-        css = page.text_style(["Text", *(["System"] if named else []), *(column.spec for column in shown)])
+        css = page.text_style(["Text", *(["System"] if named else []), *(column.spec for column in headings)])
         facts = [
             ("Texts scored", f"{self._position:,}"),
             ("Systems", f"{sum(system is not None for system in summary.systems):,}"),
-            ("Metrics", f"{len(shown):,}"),
+            ("Metrics", f"{len(headings):,}"),
             ("Null scores", f"{sum(row.nulls for row in summary.rows):,}"),
             ("Rows rejected", f"{rejected:,}"),
         ]
         data = {
-            "columns": shown,
+            "columns": headings,
             "named": named,
             "system": partial(system_name, alone=not named),
             "systems": summary.systems,
             "extremes": [
-                _range(column, place, *end) for place, (column, end) in enumerate(zip(shown, ends, strict=True))
+                _range(column, place, *end) for place, (column, end) in enumerate(zip(headings, ends, strict=True))
             ],
             "extremes_legend": view.legend(extreme),
             "scales": SCALES,
@@ -116,11 +116,11 @@ class ReportCollector:
             "summary": summary,
             "facts": facts,
             "places": {place: name for place, name in _SECTIONS.items() if aspects or place != "aspects"},
-            "cards": [charts.card(column) for column in shown],
-            "undrawn_systems": max((len(column.rows) for column in shown), default=0) - charts.SYSTEMS_DRAWN,
+            "cards": [charts.card(column) for column in headings],
+            "undrawn_systems": max((len(column.rows) for column in headings), default=0) - charts.SYSTEMS_DRAWN,
             "drawn": charts.SYSTEMS_DRAWN,
             "aspects": aspects,
-            "distributions": [charts.distribution(column) for column in shown],
+            "distributions": [charts.distribution(column) for column in headings],
         }
 
         def rendered(limit: int, count: int) -> str:

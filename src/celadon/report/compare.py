@@ -67,11 +67,11 @@ class ComparedMetric(NamedTuple):
         if not result.pairs:
             return f"{self.name}: no pair has both values"
         low, high = (_signed(value, result) for value in (result.low, result.high))
-        told = f"{self.name} {_signed(result.difference, result)} ({low} .. {high})"
+        text = f"{self.name} {_signed(result.difference, result)} ({low} .. {high})"
         if not self.better:
-            return f"no difference can be told: {told}"
+            return f"no difference can be told: {text}"
         verb = "scores" if self.info.needs else "reads"
-        return f"{self.better} {verb} better than {'A' if self.better == 'B' else 'B'}: {told}"
+        return f"{self.better} {verb} better than {'A' if self.better == 'B' else 'B'}: {text}"
 
 
 def _signed(value: float, result: PairedResult) -> str:
@@ -225,11 +225,11 @@ def _change(change: ChangedText, evidence: Evidence | None, limit: int) -> dict[
     names = [part for part in (change.second.id, change.second.system) if part is not None] or [change.second.where]
     spans = (evidence.reference_spans, evidence.text_spans) if evidence else ((), ())
     texts = (change.first.text, change.second.text)
-    shown = [None if text is None else marked(text, some, limit) for text, some in zip(texts, spans, strict=True)]
+    rendered = [None if text is None else marked(text, some, limit) for text, some in zip(texts, spans, strict=True)]
     return {
         "names": names,
         "values": f"{general(change.first.value)} to {general(change.second.value)}",
-        "sides": list(zip("AB", shown, strict=True)),
+        "sides": list(zip("AB", rendered, strict=True)),
     }
 
 

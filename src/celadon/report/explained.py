@@ -80,7 +80,7 @@ def evidence_of(
     texts: Iterable[Kept], extremes: Iterable[Kept], metrics: Sequence[Metric], head: int = HEAD
 ) -> dict[int, tuple[Evidence, ...]]:
     """Explain the first ``head`` characters of texts, by their positions; trees are drawn of the extremes only."""
-    found: dict[int, tuple[Evidence, ...]] = {}
+    evidences: dict[int, tuple[Evidence, ...]] = {}
     chosen = [metric for name, metric in explaining(metrics).items() if name != "alignment"]
     for metric in dict.fromkeys(chosen):
         place = list(metrics).index(metric)
@@ -97,8 +97,8 @@ def evidence_of(
         known = dict(zip(samples, _evidence(metric, list(samples.values()), draws=draws), strict=False))
         for position, key in keys.items():
             if (evidence := known.get(key)) is not None:
-                found[position] = (*found.get(position, ()), evidence)
-    return found
+                evidences[position] = (*evidences.get(position, ()), evidence)
+    return evidences
 
 
 def _sample(kept: Kept, metric: Metric, head: int) -> Sample:

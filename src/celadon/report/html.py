@@ -228,8 +228,8 @@ def section_rows(text: str, evidence: Iterable[Evidence], limit: int) -> Iterato
             if kind in _WHOLE:
                 content = list(group)
             elif kind == "passage":
-                shown = worst(group, [section.spans[0].value for section in group], most)
-                content = [_passage(text, section) for section in shown]
+                listed = worst(group, [section.spans[0].value for section in group], most)
+                content = [_passage(text, section) for section in listed]
             elif kind == "pair":
                 content = [_pair(text, section, room) for section in group[:most]]
             elif kind == "transition":
@@ -247,8 +247,8 @@ def _entries(text: str, section: Section, room: int) -> Iterator[tuple[str, str]
     spans = listed(section)
     if section.kind == "list" and any(span.label == WORST for span in spans):
         spans = [span for span in spans if span.label == WORST]
-    for span, said in zip(spans, described(section, spans), strict=True):
-        yield _beginning(written(text, span), room), f"{said} (worst)" if span.label == WORST else said
+    for span, description in zip(spans, described(section, spans), strict=True):
+        yield _beginning(written(text, span), room), f"{description} (worst)" if span.label == WORST else description
     if section.kind not in ("marks", "list"):
         yield from (("", line) for line in section.lines)
         yield from (

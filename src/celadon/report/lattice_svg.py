@@ -55,9 +55,9 @@ def lattice_svg(title: str, lattices: Sequence[DrawnLattice]) -> str:
     return render("lattice.svg", title=title, lattices=drawn, width=wide, height=top, margin=_MARGIN, radius=_RADIUS)
 
 
-def _places(lengths: Sequence[int], shown: set[int], top: int) -> dict[int, tuple[int, int]]:
+def _places(lengths: Sequence[int], drawn: set[int], top: int) -> dict[int, tuple[int, int]]:
     columns: defaultdict[int, list[int]] = defaultdict(list)
-    for state in sorted(shown):
+    for state in sorted(drawn):
         columns[lengths[state]].append(state)
     most = max(map(len, columns.values()))
     return {

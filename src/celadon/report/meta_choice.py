@@ -44,8 +44,8 @@ def best_metrics(study: Study, human: str, most: int | None = None) -> list[str]
 
 def best_of(study: Study, human: str, metrics: Iterable[str]) -> list[str]:
     """Return these metrics, each once, those that agree best with a rating first."""
-    given = dict.fromkeys(metrics)
-    return list(dict.fromkeys([metric for metric in best_metrics(study, human) if metric in given] + list(given)))
+    names = dict.fromkeys(metrics)
+    return list(dict.fromkeys([metric for metric in best_metrics(study, human) if metric in names] + list(names)))
 
 
 def ceiling(study: Study, human: str) -> float:
@@ -73,16 +73,16 @@ def system_means(study: Study, column: str) -> dict[str, float]:
 def against_ratings(study: Study) -> tuple[npt.NDArray[np.float64], list[str], list[str]]:
     """Return the main correlations as metrics by ratings, metrics in the order of their mean, with the names."""
     humans = list(study.table.humans)
-    found = {(row.metric, human): row.value for human in humans for row in main_rows(study, human)}
-    metrics = [metric for metric in study.table.metrics if any((metric, human) in found for human in humans)]
+    correlations = {(row.metric, human): row.value for human in humans for row in main_rows(study, human)}
+    metrics = [metric for metric in study.table.metrics if any((metric, human) in correlations for human in humans)]
 
     def mean(metric: str) -> float:
-        values = [found.get((metric, human), math.nan) for human in humans]
+        values = [correlations.get((metric, human), math.nan) for human in humans]
         known = [value for value in values if math.isfinite(value)]
         return sum(known) / len(known) if known else -math.inf
 
     metrics.sort(key=lambda metric: -mean(metric))
-    cells = [[found.get((metric, human), math.nan) for human in humans] for metric in metrics]
+    cells = [[correlations.get((metric, human), math.nan) for human in humans] for metric in metrics]
     return np.asarray(cells, float).reshape(len(metrics), len(humans)), metrics, humans
 
 

@@ -70,11 +70,11 @@ def _combination(metric: str) -> Combine | None:
     if name != "celadon":
         return None
     try:
-        made = load(metric)
+        combination = load(metric)
     except CeladonError:
         # a file of weights that is not here, or a metric of another version
         return None
-    return made.used_weights().score if isinstance(made, Celadon) else None
+    return combination.used_weights().score if isinstance(combination, Celadon) else None
 
 
 def _clipped_sum(aspects: Mapping[str, FloatArray]) -> FloatArray:
@@ -105,7 +105,7 @@ def _rungs(study: Study, metric: str, combine: Combine) -> Iterator[Rung]:
 
 def by_metric(rungs: Sequence[Rung]) -> dict[str, list[Rung]]:
     """The rungs of each metric."""
-    found: dict[str, list[Rung]] = {}
+    groups: dict[str, list[Rung]] = {}
     for rung in rungs:
-        found.setdefault(rung.metric, []).append(rung)
-    return found
+        groups.setdefault(rung.metric, []).append(rung)
+    return groups

@@ -260,10 +260,10 @@ def _making(study: Study) -> PageSection:
         ("Tests", {row.test for row in study.comparisons}),
     )
     listed = "".join(f"{title}: {', '.join(sorted(names))}. " for title, names in used if names)
-    said = (
+    text = (
         f"{tab.rows:,} rows; seed {study.seed}; {study.resamples:,} resamples. {listed}"
         "A row without a score or a rating is left out of that pair only, and counted."
     )
     return PageSection(
-        "making", "How it was made", "How this was made", said, [Table("Columns of the table", heads, lines)]
+        "making", "How it was made", "How this was made", text, [Table("Columns of the table", heads, lines)]
     )

@@ -80,7 +80,7 @@ def _correlation_table(study: Study, human: str) -> Table | None:
     if not rows:
         return None
     pairs = choice.columns_of(rows)
-    found = {(row.metric, row.level, row.kind): row for row in rows}
+    by_key = {(row.metric, row.level, row.kind): row for row in rows}
     top = choice.ceiling(study, human)
     heads = [_METRIC]
     for level, kind in pairs:
@@ -90,7 +90,7 @@ def _correlation_table(study: Study, human: str) -> Table | None:
     lines = []
     for main in choice.main_rows(study, human):
         cells = [name_cell(main.metric)]
-        cells += [correlation_cell(found.get((main.metric, level, kind))) for level, kind in pairs]
+        cells += [correlation_cell(by_key.get((main.metric, level, kind))) for level, kind in pairs]
         share = f"{100 * main.value / top:.0f}% reached" if math.isfinite(main.value / top if top else math.nan) else ""
         cells += [number_cell(top, small=share), probability_cell(main.pvalue), general_cell(main.error)]
         cells += [count_cell(main.used), count_cell(main.nulls)]
@@ -115,16 +115,16 @@ def group_tables(study: Study, prefix: str) -> list[Folded]:
         level, kind = choice.columns_of(rows)[0]
         main = [row for row in rows if (row.level, row.kind) == (level, kind)]
         groups = list(dict.fromkeys(row.group for row in main))
-        found = {(row.metric, row.group): row for row in main}
+        by_key = {(row.metric, row.group): row for row in main}
         used = {group: max(row.used for row in main if row.group == group) for group in groups}
         heads = [_METRIC, Head("All")]
         for group in groups:
-            shown = group.removeprefix(prefix) or group
-            heads.append(Head(shown, small=f"{used[group]:,} rows"))
+            label = group.removeprefix(prefix) or group
+            heads.append(Head(label, small=f"{used[group]:,} rows"))
         lines = []
         for overall in choice.main_rows(study, human):
             cells = [name_cell(overall.metric), correlation_cell(overall)]
-            cells += [correlation_cell(found.get((overall.metric, group))) for group in groups]
+            cells += [correlation_cell(by_key.get((overall.metric, group))) for group in groups]
             lines.append(cells)
         note = f"{kind} correlation, {choice.level_name(level)}"
         body = Table(f"Correlations with {human} by group", heads, lines)
@@ -184,12 +184,12 @@ def level_tables(study: Study, human: str) -> list[Folded]:
         return []
     labels = list(dict.fromkeys(row.label for row in rows))
     counts = {label: max(row.count for row in rows if row.label == label) for label in labels}
-    found = {(row.metric, row.label): row for row in rows}
+    by_key = {(row.metric, row.label): row for row in rows}
     heads = [_METRIC]
     heads += [Head(label, small=f"{counts[label]:,} rows") for label in labels]
     lines = []
     for metric in dict.fromkeys(row.metric for row in rows):
-        lines.append([name_cell(metric), *(_level_cell(found.get((metric, label))) for label in labels)])
+        lines.append([name_cell(metric), *(_level_cell(by_key.get((metric, label))) for label in labels)])
     body = Table(f"Medians and quartiles at each level of {human}", heads, lines)
     return [Folded("", [body], "Medians and quartiles of all metrics")]
 
@@ -234,13 +234,13 @@ def references_table(study: Study, human: str) -> Folded:
     """Correlations against the number of references, in numbers."""
     rows = [row for row in study.references if row.human == human]
     counts = sorted({row.references for row in rows})
-    found = {(row.metric, row.references): row for row in rows}
+    by_key = {(row.metric, row.references): row for row in rows}
     heads = [_METRIC, *(Head(f"{count} reference{'s' if count != 1 else ''}") for count in counts)]
     lines = []
     for metric in dict.fromkeys(row.metric for row in rows):
         cells = [name_cell(metric)]
         for count in counts:
-            row = found.get((metric, count))
+            row = by_key.get((metric, count))
             small = f"sd {number(row.sd)}" if row is not None and math.isfinite(row.sd) else ""
             cells.append(number_cell(math.nan if row is None else row.value, small=small))
         lines.append(cells)
@@ -283,14 +283,14 @@ def _in_words(rows: Sequence[ComparisonRow], order: Sequence[str], human: str) -
 
 
 def _of_tested(tested: Sequence[ComparisonRow], order: Sequence[str], human: str) -> list[Markup]:
-    shown = [row for row in tested if row.shown]
+    significant = [row for row in tested if row.shown]
     best = order[0]
-    losers = {row.second if row.first == best else row.first for row in shown if _winner(row) == best}
+    losers = {row.second if row.first == best else row.first for row in significant if _winner(row) == best}
     level = [metric for metric in order[1:] if metric not in losers]
     lines = [
         markup(
-            f"Of {len(tested):,} {'pair' if len(tested) == 1 else 'pairs'} of metrics tested, {len(shown):,} "
-            f"{'differs' if len(shown) == 1 else 'differ'} after the correction for testing many."
+            f"Of {len(tested):,} {'pair' if len(tested) == 1 else 'pairs'} of metrics tested, {len(significant):,} "
+            f"{'differs' if len(significant) == 1 else 'differ'} after the correction for testing many."
         )
     ]
     if losers and not level:
@@ -309,7 +309,7 @@ def _of_tested(tested: Sequence[ComparisonRow], order: Sequence[str], human: str
             best=text_of(best), human=text_of(human), losers=len(losers), others=len(order) - 1, level=named + left
         )
     )
-    if level or len(shown) < len(tested):
+    if level or len(significant) < len(tested):
         lines.append(
             markup("What is not shown to differ is not thereby shown to be equal: more rows might tell them apart.")
         )

@@ -115,19 +115,19 @@ def _section_lines(
 def _sentences(view: _View, group: Sequence[Section]) -> Iterator[str]:
     """Each sentence after its value; of very many the worst."""
     spans = [span for section in group for span in section.spans]
-    shown = worst(spans, [span.value for span in spans], _LISTED)
-    wide = max((len(span.note) for span in shown), default=0)
-    for span in shown:
+    listed = worst(spans, [span.value for span in spans], _LISTED)
+    wide = max((len(span.note) for span in listed), default=0)
+    for span in listed:
         number, _, rest = (span.note or f"{span.value or 0:.2f}").partition(":")
         detail = rest.ljust(wide - len(number) - 1) if view.room + 8 >= _WIDE else ""
         mark = "  (worst)" if span.label == WORST else ""
         sentence = view.cut(written(view.sample.text, span), len(number + detail) + 2 + len(mark))
         yield f"{view.painted(number, shade('sentences', span))}{detail}  {sentence}{mark}"
-    yield from _more(spans, shown)
+    yield from _more(spans, listed)
 
 
-def _more(spans: Sequence[Span], shown: Sequence[Span]) -> Iterator[str]:
-    left = [span.value for span in spans if span not in shown]
+def _more(spans: Sequence[Span], listed: Sequence[Span]) -> Iterator[str]:
+    left = [span.value for span in spans if span not in listed]
     if left:
         known = [value for value in left if value is not None]
         yield f"and {len(left):,} more" + (f", none below {min(known):.2f}" if known else "")
@@ -157,9 +157,9 @@ def _spans(view: _View, group: Sequence[Section]) -> Iterator[str]:
     """Spans after what is said of them; a single word with what comes before it."""
     for section in group:
         spans = listed(section)
-        said = [one_line(each) for each in described(section, spans)][:_LISTED]
-        wide = max(map(width, said), default=0)
-        for span, about in zip(spans, said, strict=False):
+        descriptions = [one_line(each) for each in described(section, spans)][:_LISTED]
+        wide = max(map(width, descriptions), default=0)
+        for span, about in zip(spans, descriptions, strict=False):
             mark = "  (worst)" if span.label == WORST else ""
             before = _before(view.sample.text, span) if section.kind == "marks" else ""
             passage = view.cut(before + written(view.sample.text, span), wide + 2 + len(mark))
@@ -181,15 +181,15 @@ def _before(text: str, span: Span) -> str:
 def _passages(view: _View, group: Sequence[Section]) -> Iterator[str]:
     """Each passage below what is said of it, its marks in brackets, then its lines and values; of many the worst."""
     leads = [section.spans[0] for section in group]
-    shown = worst(group, [lead.value for lead in leads], _PASSAGES)
-    for section in shown:
+    listed = worst(group, [lead.value for lead in leads], _PASSAGES)
+    for section in listed:
         lead, *marks = section.spans
         yield f"{one_line(lead.note or lead.label)}{'  (worst)' if lead.label == WORST else ''}"
         lines = [_bracketed(view.sample.text, lead, marks), *section.lines]
         lines += [f"{name}: {value}" for name, value in section.values.items()]
         for line in lines:
             yield from view.wrapped(f"  {one_line(line)}")
-    yield from _more(leads, [section.spans[0] for section in shown])
+    yield from _more(leads, [section.spans[0] for section in listed])
 
 
 def _bracketed(text: str, passage: Span, marks: Iterable[Span]) -> str:

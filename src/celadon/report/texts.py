@@ -71,16 +71,16 @@ class TextView:
             for aspect, value in zip(self.aspects, kept.aspects, strict=True)
             if math.isfinite(value)
         ]
-        told = Row("why", "Aspects", ", ".join(values)) if values and evidence else None
+        aspects = Row("why", "Aspects", ", ".join(values)) if values and evidence else None
         below: list[Row] = []
         for each in evidence:
             for section in each.sections:
                 if section.kind in ("sentences", "tokens") and section is not on_text:
                     below.append(Row("text", section.title, shaded(kept.text, section, self._marks(kept), limit)))
             is_aspect = any(each.metric.partition("[")[0].endswith(f".{aspect.name}") for aspect in self.aspects)
-            if told and is_aspect:
-                below.append(told)
-                told = None
+            if aspects and is_aspect:
+                below.append(aspects)
+                aspects = None
             below += section_rows(kept.text, [each], limit)
         if len(kept.text) > self.head and below:
             yield Row("note", "", f"what follows is of the first {self.head:,} characters")
@@ -122,13 +122,13 @@ class TextView:
 
     def _reasons(self, kept: Kept) -> Iterator[Row]:
         """Say why scores are null, each reason once with the metrics it holds for."""
-        found: dict[str, list[str]] = {}
+        reasons: dict[str, list[str]] = {}
         for column, value, reason in zip(self.columns, kept.values, kept.reasons, strict=True):
             if not math.isfinite(value):
-                found.setdefault(reason or "no reason given", []).append(column.spec)
+                reasons.setdefault(reason or "no reason given", []).append(column.spec)
         lines = [
             f"{short(', '.join(specs), _REASON_LIMIT)}: {short(reason, _REASON_LIMIT)}"
-            for reason, specs in found.items()
+            for reason, specs in reasons.items()
         ]
         if lines:
             yield Row("why", "Null", "; ".join(lines))

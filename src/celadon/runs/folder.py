@@ -121,13 +121,13 @@ class RunFolder:
         if not self.url:
             return sorted(path.relative_to(self.staging).as_posix() for path in self.staging.glob(pattern))
         try:
-            found = expand_url(self.url + pattern)
+            urls = expand_url(self.url + pattern)
         except InputError as error:
             if _says_not_there(error):
                 return []
             raise
         folder = Path(pattern).parent
-        return [(folder / each.rpartition("/")[2]).as_posix() for each in found]
+        return [(folder / each.rpartition("/")[2]).as_posix() for each in urls]
 
     @staticmethod
     def _read_url(url: str) -> bytes | None:
@@ -143,12 +143,12 @@ class RunFolder:
         """Return the bytes of every file of a shard, by its name."""
         if self.url:
             return sizes_below(self.url)
-        found = {}
+        sizes = {}
         for pattern in ("part-*", f"{SHARDS}/part-*", f"{REJECTS}/part-*"):
             for path in self.staging.glob(pattern):
                 with suppress(OSError):
-                    found[path.relative_to(self.staging).as_posix()] = path.stat().st_size
-        return found
+                    sizes[path.relative_to(self.staging).as_posix()] = path.stat().st_size
+        return sizes
 
     def remove(self, *names: str) -> None:
         """Remove files, those that are there: one by one, or at once where there are commits."""
@@ -250,16 +250,16 @@ def remember_run(folder: RunFolder) -> None:
 
 def known_runs() -> list[str]:
     """Return where runs were started, the last one first; runs that are gone are forgotten."""
-    found: list[tuple[str, str]] = []
+    runs: list[tuple[str, str]] = []
     for path in _room().glob("*.json"):
         with suppress(OSError, ValueError, KeyError, TypeError):
             note = json.loads(path.read_bytes())
             place = str(note["folder"])
             if "://" in place or Path(place).is_dir():
-                found.append((str(note["started"]), place))
+                runs.append((str(note["started"]), place))
             else:
                 path.unlink()
-    return [place for _, place in sorted(found, reverse=True)]
+    return [place for _, place in sorted(runs, reverse=True)]
 
 
 def runs_named(name: str) -> list[str]:

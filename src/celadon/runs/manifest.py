@@ -10,12 +10,16 @@ from datetime import UTC, datetime
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any, Self
 
+import msgspec
+
 from celadon import __version__
 from celadon.core import InputError
 from celadon.io import Fields
+from celadon.io.json_file import convert
 from celadon.io.pieces import Piece, PlannedFile
 from celadon.io.remote import shown_name
 from celadon.runs.folder import MANIFEST, RunFolder
+from celadon.scoring.cache.score_cache import CacheSettings
 
 _FORMAT = 1
 _PACKAGES = ("numpy", "onnxruntime", "pyarrow", "tokenizers", "torch")
@@ -34,10 +38,10 @@ class ChangedRunError(InputError):
     """What is asked for is not what the folder's run is made of."""
 
     def __init__(self, folder: str, changes: Sequence[str]) -> None:
-        shown = list(changes[:_SHOWN_CHANGES])
-        if len(changes) > len(shown):
-            shown.append(f"... and {len(changes) - len(shown)} more")
-        listed = "\n".join(f"  {change}" for change in shown)
+        lines = list(changes[:_SHOWN_CHANGES])
+        if len(changes) > len(lines):
+            lines.append(f"... and {len(changes) - len(lines)} more")
+        listed = "\n".join(f"  {change}" for change in lines)
         super().__init__(
             f"{folder}: holds a run of something else, so it cannot go on:\n{listed}\n"
             "choose another folder, undo the change, or give --restart to throw the earlier shards away"
@@ -79,6 +83,39 @@ class RunConfig:
         return cls({name: value for name, value in values.items() if name not in own}, **own)
 
 
+class _StoredConfig(msgspec.Struct, frozen=True):
+    """A :class:`RunConfig` as ``run.json`` holds it: what the scorer is made of, then the rest."""
+
+    metrics: list[str]
+    signatures: list[str]
+    named: bool
+    fields: Fields
+    standardize_on: str | None
+    trees: str | None
+    batch_rows: int
+    max_text_chars: int
+    cache: CacheSettings | None
+    output: str
+    skip_bad: bool
+    seed: int
+    resamples: int
+    threads: int
+
+
+class _ManifestFile(msgspec.Struct, frozen=True):
+    """What ``run.json`` holds."""
+
+    celadon_run: int
+    created: str
+    versions: dict[str, str]
+    shard_rows: int
+    format: str | None
+    metrics: dict[str, str]
+    inputs: tuple[PlannedFile, ...]
+    order: _StoredConfig
+    shards: tuple[Piece, ...]
+
+
 @dataclass(frozen=True)
 class Manifest:
     """What a run is made of."""
@@ -99,18 +136,18 @@ class Manifest:
 
     def write(self, folder: RunFolder) -> None:
         """Write it into the folder, with the time and the versions of now."""
-        facts = {
-            "celadon_run": _FORMAT,
-            "created": datetime.now(UTC).isoformat(timespec="seconds"),
-            "versions": _versions(),
-            "shard_rows": self.shard_rows,
-            "format": self.format,
-            "metrics": self.config.signatures,
-            "inputs": [asdict(file) for file in self.files],
-            "order": self.config.as_dict(),
-            "shards": [piece.as_dict() for piece in self.pieces],
-        }
-        folder.write_text(MANIFEST, json.dumps(facts, indent=1) + "\n")
+        content = _ManifestFile(
+            celadon_run=_FORMAT,
+            created=datetime.now(UTC).isoformat(timespec="seconds"),
+            versions=_versions(),
+            shard_rows=self.shard_rows,
+            format=self.format,
+            metrics=self.config.signatures,
+            inputs=self.files,
+            order=msgspec.convert(self.config.as_dict(), _StoredConfig),
+            shards=tuple(piece.without_secrets() for piece in self.pieces),
+        )
+        folder.write_text(MANIFEST, json.dumps(msgspec.to_builtins(content), indent=1) + "\n")
 
     @classmethod
     def read(cls, folder: RunFolder) -> Self | None:
@@ -121,21 +158,25 @@ class Manifest:
         data = folder.read(MANIFEST)
         if data is None:
             return None
+        path = f"{folder.name}{MANIFEST}"
+        refusal = f"{path}: is not the manifest of a run; choose another folder"
         try:
-            facts = json.loads(data)
-            if facts["celadon_run"] != _FORMAT:
-                raise InputError(f"{folder.name}{MANIFEST}: is of another version of celadon; choose another folder")
-            return cls(
-                RunConfig.from_dict(facts["order"]),
-                tuple(PlannedFile(**file) for file in facts["inputs"]),
-                tuple(map(Piece.from_dict, facts["shards"])),
-                facts["shard_rows"],
-                facts["format"],
-                facts["created"],
-                facts["versions"],
-            )
-        except (ValueError, KeyError, TypeError, AttributeError):
-            raise InputError(f"{folder.name}{MANIFEST}: is not the manifest of a run; choose another folder") from None
+            # unlike msgspec, json reads names of files that are not UTF-8
+            raw = json.loads(data)
+        except ValueError:
+            raise InputError(refusal) from None
+        if isinstance(raw, dict) and raw.get("celadon_run", _FORMAT) != _FORMAT:
+            raise InputError(f"{path}: is of another version of celadon; choose another folder")
+        content = convert(raw, _ManifestFile, refusal)
+        return cls(
+            RunConfig.from_dict(msgspec.to_builtins(content.order)),
+            content.inputs,
+            content.shards,
+            content.shard_rows,
+            content.format,
+            content.created,
+            content.versions,
+        )
 
 
 def changed_config(before: Manifest, now: RunConfig, shard_rows: int, format: str | None) -> list[str]:  # noqa: A002
@@ -184,18 +225,18 @@ def _changed_metrics(before: Mapping[str, str], after: Mapping[str, str]) -> lis
 
 
 def _changed(option: str, then: object, now: object) -> list[str]:
-    return [] if then == now else [f"{option}: is {_shown(now)}, was {_shown(then)}"]
+    return [] if then == now else [f"{option}: is {_text(now)}, was {_text(then)}"]
 
 
-def _shown(value: object) -> str:
+def _text(value: object) -> str:
     return "not given" if value is None else str(value)
 
 
 def _versions() -> dict[str, str]:
-    found = {"celadon": __version__, "python": platform.python_version()}
+    versions = {"celadon": __version__, "python": platform.python_version()}
     for package in _PACKAGES:
         try:
-            found[package] = version(package)
+            versions[package] = version(package)
         except PackageNotFoundError:
             continue
-    return found
+    return versions

@@ -51,14 +51,14 @@ def under_one_schema(
         if record.columns and _key(record) not in known:
             known[_key(record)] = _types(folder, record, last)
     types = _settled(folder, records, known, _merged(known.values()))
-    told: list[ShardRecord] = []
+    current: list[ShardRecord] = []
     done, total = 0, sum(record.rows_scored for record in records)
     for record in records:
         fits = not record.columns or list(known[_key(record)].items()) == list(types.items())
-        told.append(record if fits else _rewritten(folder, record, known[_key(record)], types, last))
+        current.append(record if fits else _rewritten(folder, record, known[_key(record)], types, last))
         done += record.rows_scored
         progress(done, total)
-    return told
+    return current
 
 
 _Key = tuple[tuple[str, str], ...]

@@ -119,11 +119,11 @@ class PieceScorer:
             raise RuntimeError(f"Ray Data gave {len(batch)} pieces in one batch, and a batch must be one whole piece")
         read: PieceRows = batch["rows"].iloc[0]
         files: dict[str, bytes] = {}
-        record = recorded(read.piece.index, place_of(read.piece), partial(self._made, read, files))
+        record = recorded(read.piece.index, place_of(read.piece), partial(self._record, read, files))
         listed = [{"name": name, "data": data} for name, data in files.items()]
         return pa.Table.from_pylist([{"record": json.dumps(record.as_dict()), "files": listed}], schema=_SHARD)
 
-    def _made(self, read: PieceRows, files: dict[str, bytes]) -> ShardRecord:
+    def _record(self, read: PieceRows, files: dict[str, bytes]) -> ShardRecord:
         # there, because what a killed worker leaves is swept by the next driver
         work = RunFolder(self._scorer.config.output).work
         with output_errors(str(work)):
@@ -132,7 +132,7 @@ class PieceScorer:
         with scratch as name:
             for folder in (SHARDS, REJECTS):
                 Path(name, folder).mkdir()
-            record = self._scorer.made(read.piece, read.chunks, Path(name), read.seconds)
+            record = self._scorer.score(read.piece, read.chunks, Path(name), read.seconds)
             files.update({each: Path(name, each).read_bytes() for each in record.files})
         return record
 

@@ -162,17 +162,17 @@ class _Listener:
         from ray.util.queue import Empty
 
         try:
-            said = json.loads(self.reports.get(block=wait, timeout=_LISTEN_SECONDS))
+            message = json.loads(self.reports.get(block=wait, timeout=_LISTEN_SECONDS))
         except Empty:
             return wait
-        if isinstance(said, str):
-            self._begun[said] += 1
-            if self._begun[said] > MOST_DEATHS:
+        if isinstance(message, str):
+            self._begun[message] += 1
+            if self._begun[message] > MOST_DEATHS:
                 raise CeladonError(f"a Ray worker died {MOST_DEATHS} times; {_ADVICE}")
         # a shard whose writer died at the very end is written twice
-        elif said["index"] not in self._done:
-            self._done.add(said["index"])
-            self._on_done(ShardRecord.from_dict(said))
+        elif message["index"] not in self._done:
+            self._done.add(message["index"])
+            self._on_done(ShardRecord.from_dict(message))
         return True
 
 

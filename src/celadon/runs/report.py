@@ -99,9 +99,9 @@ def reasons_of(merged: Sequence[str | None], specs: Sequence[str]) -> dict[str, 
     for row, text in enumerate(merged):
         if text is None:
             continue
-        found = list(heads.finditer(text))
-        ends = [*(match.start() for match in found[1:]), len(text)]
-        for match, end in zip(found, ends, strict=False):
+        matches = list(heads.finditer(text))
+        ends = [*(match.start() for match in matches[1:]), len(text)]
+        for match, end in zip(matches, ends, strict=False):
             for spec in one.findall(match[1]):
                 reasons[spec][row] = text[match.end() : end]
     return reasons

@@ -27,14 +27,14 @@ class Resources(NamedTuple):
 ONE_CORE = Resources()
 
 
-def resources_of_worker(told: Sequence[str], specs: Sequence[str]) -> Resources:
+def resources_of_worker(options: Sequence[str], specs: Sequence[str]) -> Resources:
     """What a worker needs that scores all metrics of a run, one after the other: the most of each.
 
-    ``told``: for metrics of the run what they need: ``pll=cpu:2,gpu:0.5``. Others need one core.
+    ``options``: for metrics of the run what they need: ``pll=cpu:2,gpu:0.5``. Others need one core.
     ``specs``: the metrics of the run, in their notation.
     """
     needs = dict.fromkeys(specs, ONE_CORE)
-    for one in told:
+    for one in options:
         metric, _, amounts = one.rpartition("=")
         spec = _spec(metric.strip(), one)
         if spec not in needs:
@@ -62,13 +62,13 @@ def _spec(metric: str, one: str) -> str:
 
 
 def _read(amounts: str, one: str) -> Resources:
-    found: dict[str, float] = {}
+    counts: dict[str, float] = {}
     for amount in amounts.split(","):
         name, _, number = amount.strip().partition(":")
-        if name not in {"cpu", "gpu"} or name in found:
+        if name not in {"cpu", "gpu"} or name in counts:
             raise UsageError(f"--resources {one}: {amount!r} is not understood; {_FORM}")
-        found[name] = _number(number, name, one)
-    return _checked(found, one)
+        counts[name] = _number(number, name, one)
+    return _checked(counts, one)
 
 
 def _number(number: str, name: str, one: str) -> float:
@@ -81,11 +81,11 @@ def _number(number: str, name: str, one: str) -> float:
     return value
 
 
-def _checked(found: Mapping[str, float], one: str) -> Resources:
-    made = Resources(found.get("cpu", 1.0), found.get("gpu", 0.0))
-    if made.cpus < 1 or made.cpus % 1:
+def _checked(counts: Mapping[str, float], one: str) -> Resources:
+    resources = Resources(counts.get("cpu", 1.0), counts.get("gpu", 0.0))
+    if resources.cpus < 1 or resources.cpus % 1:
         raise UsageError(f"--resources {one}: a worker has one core or more, and whole ones")
     # as Ray has it: one GPU can be shared, several cannot
-    if made.gpus > 1 and made.gpus % 1:
+    if resources.gpus > 1 and resources.gpus % 1:
         raise UsageError(f"--resources {one}: more than one GPU can only be whole ones")
-    return made
+    return resources

@@ -58,7 +58,7 @@ class RunListeners:
 
     planned: Counted = lambda done, total: None
     scored: Counted = lambda done, total: None
-    said: Callable[[str], None] = lambda line: None
+    note: Callable[[str], None] = lambda line: None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -214,13 +214,13 @@ class _Run:
         seconds = time.monotonic() - started
         records = self._under_one_schema(metrics, [self.done[piece.index] for piece in plan.pieces])
         now = sum(self.done[piece.index].rows_scored for piece in waiting)
-        told = None if waiting else self.folder.read(SUMMARY)
+        stored = None if waiting else self.folder.read(SUMMARY)
         if not any(record.rows_scored for record in records):
             raise InputError(f"none of the {self.rows_all:,} rows can be scored; see {self.folder.name}{REJECTS}/")
-        if told is None:
+        if stored is None:
             summary = merged_summary(self.folder, metrics, config, len(plan.pieces))
         else:
-            summary = Summary.from_dict(json.loads(told))
+            summary = Summary.from_dict(json.loads(stored))
         rejected, scored = (sum(getattr(each, name) for each in records) for name in ("rows_rejected", "rows_scored"))
         result = RunResult(
             folder=self.folder.name,
@@ -240,20 +240,20 @@ class _Run:
         )
         if self.job.report is not None:
             write_report(self.job.report, self.folder, config, plan, records, summary, self.listeners.scored)
-        if told is None:
+        if stored is None:
             self.folder.write_text(SUMMARY, json.dumps(result.as_json(self._settings_told()), indent=1) + "\n")
         return result
 
     def _under_one_schema(self, metrics: Sequence[Metric], records: list[ShardRecord]) -> list[ShardRecord]:
         if not differing(records):
             return records
-        self.listeners.said(f"{self.folder.name}: columns differ from shard to shard; giving all the same types")
+        self.listeners.note(f"{self.folder.name}: columns differ from shard to shard; giving all the same types")
         return under_one_schema(self.folder, records, score_columns(metrics), self.listeners.scored)
 
     def _score(self, config: RunConfig, waiting: Sequence[Piece], shards: int) -> None:
         """Make the shards that are not there."""
         if self.done:
-            self.listeners.said(f"{self.folder.name}: {len(self.done):,} of {shards:,} shards are there; going on")
+            self.listeners.note(f"{self.folder.name}: {len(self.done):,} of {shards:,} shards are there; going on")
         # a run that has a summary is finished
         self.folder.remove(SUMMARY)
         settings = self.settings
@@ -302,8 +302,8 @@ def _config(job: Job, folder: RunFolder) -> tuple[tuple[Metric, ...], RunConfig]
 
 def _check_free(folder: RunFolder) -> None:
     for pattern in ("part-*.parquet", f"{SHARDS}/part-*"):
-        if found := folder.names(pattern):
-            raise OutputError(f"{folder.name}: has {found[0]} but no {MANIFEST}, so it is not a run; choose another")
+        if names := folder.names(pattern):
+            raise OutputError(f"{folder.name}: has {names[0]} but no {MANIFEST}, so it is not a run; choose another")
 
 
 def _cores() -> int:

@@ -122,13 +122,13 @@ class ShardScorer:
     def __call__(self, piece: Piece) -> ShardRecord:
         """Read a piece and write its shard into the run's folder; what the user can mend is told in the record."""
 
-        def made() -> ShardRecord:
+        def make() -> ShardRecord:
             folder = RunFolder(self.config.output)
-            return published(folder, self.made(piece, partial(rows_of, piece, self.config), folder.staging))
+            return published(folder, self.score(piece, partial(rows_of, piece, self.config), folder.staging))
 
-        return recorded(piece.index, place_of(piece), made)
+        return recorded(piece.index, place_of(piece), make)
 
-    def made(self, piece: Piece, rows: RowsOf, staging: Path, seconds: float = 0.0) -> ShardRecord:
+    def score(self, piece: Piece, rows: RowsOf, staging: Path, seconds: float = 0.0) -> ShardRecord:
         """Write the files of a piece's shard into a folder, under the names that they have in that of the run.
 
         ``seconds``: what it took to read the rows, where they are read already.

@@ -35,17 +35,17 @@ class RunState:
 def whole_shards(folder: RunFolder, count: int) -> dict[int, ShardRecord]:
     """Return what is known of each shard that is whole: its own note is there, and all files that it tells of."""
     sizes = folder.sizes()
-    found: dict[int, ShardRecord] = {}
+    shards: dict[int, ShardRecord] = {}
     for index in range(count):
         name = f"{SHARDS}/{part_name(index)}.json"
-        told = _told(folder, name) if name in sizes else None
-        record = None if told is None or told.index != index else _as_it_is(folder, told, sizes)
+        noted = _record_in(folder, name) if name in sizes else None
+        record = None if noted is None or noted.index != index else _as_it_is(folder, noted, sizes)
         if record is not None:
-            found[index] = record
-    return found
+            shards[index] = record
+    return shards
 
 
-def _told(folder: RunFolder, name: str) -> ShardRecord | None:
+def _record_in(folder: RunFolder, name: str) -> ShardRecord | None:
     data = folder.read(name)
     try:
         return None if data is None else ShardRecord.from_dict(json.loads(data))
@@ -53,16 +53,16 @@ def _told(folder: RunFolder, name: str) -> ShardRecord | None:
         return None
 
 
-def _as_it_is(folder: RunFolder, told: ShardRecord, sizes: Mapping[str, int]) -> ShardRecord | None:
+def _as_it_is(folder: RunFolder, noted: ShardRecord, sizes: Mapping[str, int]) -> ShardRecord | None:
     """What is known of a shard whose files are all there, of which one may wait to be put in its place."""
-    record = told
-    if told.recast_from:
-        name = f"{part_name(told.index)}.parquet"
-        after, before = told.files[name], told.recast_from
+    record = noted
+    if noted.recast_from:
+        name = f"{part_name(noted.index)}.parquet"
+        after, before = noted.files[name], noted.recast_from
         is_old = sizes.get(name) == before["bytes"]
         if is_old and before["bytes"] == after["bytes"]:
             is_old = hashlib.sha256(folder.read(name) or b"").hexdigest() == before["sha256"]
-        record = told.before_recast() if is_old else told
+        record = noted.before_recast() if is_old else noted
     return record if all(sizes.get(name) == facts["bytes"] for name, facts in record.files.items()) else None
 
 
@@ -86,12 +86,12 @@ def state_of(place: str) -> RunState:
     if manifest is None:
         raise InputError(f"{folder.name}: is not a run; celadon runs lists those that are known")
     shards = tuple(whole_shards(folder, len(manifest.pieces)).values())
-    told = folder.read(SUMMARY)
+    stored = folder.read(SUMMARY)
     if is_running(folder):
         return RunState(folder, manifest, RUNNING, shards)
-    if told is None:
+    if stored is None:
         return RunState(folder, manifest, STOPPED, shards)
-    values = json.loads(told)
+    values = json.loads(stored)
     return RunState(folder, manifest, FINISHED, shards, Summary.from_dict(values), values["last_start"])
 
 

@@ -341,12 +341,12 @@ class Scorer:
     def _with_trees(self, chunk: Chunk) -> Chunk:
         if self._tree_file is None:
             return chunk
-        return replace(chunk, samples=tuple(map(self._tree_file.given_to, chunk.samples)))
+        return replace(chunk, samples=tuple(map(self._tree_file.attach_to, chunk.samples)))
 
     def _with_given_trees(self, samples: tuple[Sample, ...]) -> tuple[tuple[Sample, ...], tuple[Metric, ...]]:
         """Samples with the trees that were given for them or that they carry, and metrics that are bound to these."""
         if self._tree_file is not None:
-            return tuple(map(self._tree_file.given_to, samples)), self.metrics
+            return tuple(map(self._tree_file.attach_to, samples)), self.metrics
         if self._trees is not None:
             samples = with_trees(samples, self._trees)
         elif any(sample.trees for sample in samples):
@@ -358,26 +358,26 @@ class Scorer:
         digest = digest_of((sample.id or "", tree) for sample in samples for tree in sample.trees)
         return samples, bind_trees(self.metrics, digest)
 
-    def _fitted_on(self, given: Any, progress: Progress) -> tuple[Metric, ...]:
+    def _fitted_on(self, fit_on: Any, progress: Progress) -> tuple[Metric, ...]:
         statistics = SetStatistics(self.metrics, nullcontext)
         if not statistics.metrics:
             raise UsageError(
                 "nothing to standardise: no metric asked for by name is relative to the scored set, as rouge_lm is, "
                 "and those that take idf=set"
             )
-        if isinstance(given, str | os.PathLike):
-            where = os.fspath(given)
+        if isinstance(fit_on, str | os.PathLike):
+            where = os.fspath(fit_on)
             statistics.add_file(where, self.fields, self.batch_rows, self.max_text_chars, progress)
-        elif isinstance(given, Scores) and statistics.add_scores(given):
+        elif isinstance(fit_on, Scores) and statistics.add_scores(fit_on):
             where = "the scores to standardise on"
         else:
             where = "the texts to standardise on"
-            if isinstance(given, Scores):
-                samples = given.samples
-            elif is_table(given):
-                samples = samples_from_table(given, self.fields)
+            if isinstance(fit_on, Scores):
+                samples = fit_on.samples
+            elif is_table(fit_on):
+                samples = samples_from_table(fit_on, self.fields)
             else:
-                samples = samples_from_lists(given, *[None] * 4)
+                samples = samples_from_lists(fit_on, *[None] * 4)
             for at in range(0, max(len(samples), 1), self.batch_rows):
                 statistics.add_samples(samples[at : at + self.batch_rows])
         try:

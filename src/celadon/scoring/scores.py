@@ -86,10 +86,10 @@ class Scores:
         taken = {*flat_columns(self.columns), "reason"}
         table: dict[str, list[Any]] = {}
         for name in names:
-            shown = name
-            while shown in taken:
-                shown = f"input.{shown}"
-            table[shown] = [sample.extra.get(name) for sample in self.samples]
+            column = name
+            while column in taken:
+                column = f"input.{column}"
+            table[column] = [sample.extra.get(name) for sample in self.samples]
         table.update(flat_columns(self.columns))
         table["reason"] = list(merged_reasons(self.columns, len(self.samples)))
         return table

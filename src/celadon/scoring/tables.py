@@ -72,22 +72,22 @@ def samples_from_lists(
     """Turn lists of equal length into samples; elements of ``texts`` may be samples already."""
     if isinstance(texts, str | bytes | Mapping):
         raise UsageError(f"texts must be a list or a table, not a single {type(texts).__name__}; write [text]")
-    given = list(texts)
-    if all(isinstance(item, Sample) for item in given) and given:
+    listed = list(texts)
+    if all(isinstance(item, Sample) for item in listed) and listed:
         if any(column is not None for column in (references, sources, systems, ids)):
             raise UsageError("samples carry their own references, sources, systems and ids: give one or the other")
         return tuple(
-            sample if sample.origin else replace(sample, origin=f"row {number}") for number, sample in enumerate(given)
+            sample if sample.origin else replace(sample, origin=f"row {number}") for number, sample in enumerate(listed)
         )
     if isinstance(references, str | bytes):
         raise UsageError("references must be a list with an entry for each text")
     columns = {"references": references, "sources": sources, "ids": ids}
-    columns["systems"] = [systems] * len(given) if isinstance(systems, str) else systems
+    columns["systems"] = [systems] * len(listed) if isinstance(systems, str) else systems
     for name, column in columns.items():
-        if column is not None and len(column) != len(given):
-            raise UsageError(f"there are {len(given)} texts but {len(column)} {name}")
-    nothing = [None] * len(given)
-    rows = zip(given, *(columns[name] or nothing for name in ("references", "sources", "ids", "systems")), strict=True)
+        if column is not None and len(column) != len(listed):
+            raise UsageError(f"there are {len(listed)} texts but {len(column)} {name}")
+    nothing = [None] * len(listed)
+    rows = zip(listed, *(columns[name] or nothing for name in ("references", "sources", "ids", "systems")), strict=True)
     return tuple(_sample(f"row {number}", row, references is not None) for number, row in enumerate(rows))
 
 

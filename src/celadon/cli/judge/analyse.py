@@ -63,7 +63,7 @@ def run(arguments: argparse.Namespace) -> int:
 def _report(path: Path, table: RatedTable, arguments: argparse.Namespace) -> int:
     from celadon.cli.meta import report
 
-    given = argparse.Namespace(
+    options = argparse.Namespace(
         **{
             **vars(arguments),
             "table": str(path),
@@ -78,4 +78,4 @@ def _report(path: Path, table: RatedTable, arguments: argparse.Namespace) -> int
             "best_of": [],
         }
     )
-    return report.run(given)
+    return report.run(options)

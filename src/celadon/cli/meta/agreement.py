@@ -45,8 +45,8 @@ def run(arguments: argparse.Namespace) -> int:
 
     raters = meta_tables.named(arguments.raters)
     humans = meta_tables.named(arguments.human) if raters else meta_tables.humans_of(arguments)
-    given = make_ratings(read_table_rows(arguments.table, format=arguments.format), humans=humans, raters=raters)
-    ratings = {name: normalise(matrix, arguments.normalise) for name, matrix in given.items()}
+    matrices = make_ratings(read_table_rows(arguments.table, format=arguments.format), humans=humans, raters=raters)
+    ratings = {name: normalise(matrix, arguments.normalise) for name, matrix in matrices.items()}
     rows = [agreement(name, matrix, arguments.correlation) for name, matrix in ratings.items()]
     if arguments.json:
         figures = [

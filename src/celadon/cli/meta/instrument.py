@@ -53,7 +53,7 @@ def run(arguments: argparse.Namespace) -> int:
     from celadon.instrument.halves import Half
 
     halves = frozenset(Half) if arguments.half == "all" else frozenset({Half(arguments.half)})
-    with TallyProgress("texts", shown=not arguments.json) as advance:
+    with TallyProgress("texts", enabled=not arguments.json) as advance:
         figures = measure_metric(
             arguments.metric,
             arguments.sound,

@@ -156,7 +156,7 @@ def _scored(samples: list[Sample], metrics: tuple[Metric, ...]) -> dict[str, Flo
         metrics = score(samples, metrics=metrics).metrics
     places = [(row, at) for row, sample in enumerate(samples) for at in range(len(sample.references))]
     width = max(len(sample.references) for sample in samples)
-    found = {metric.spec: np.full((len(samples), width), np.nan) for metric in metrics}
+    values = {metric.spec: np.full((len(samples), width), np.nan) for metric in metrics}
     with tqdm(total=len(places), unit=" pairs", delay=_PATIENCE, disable=None, leave=False) as bar:
         for start in range(0, len(places), _BATCH):
             some = places[start : start + _BATCH]
@@ -164,9 +164,9 @@ def _scored(samples: list[Sample], metrics: tuple[Metric, ...]) -> dict[str, Flo
             scores = score(alone, metrics=metrics)
             for metric in metrics:
                 rows, columns = zip(*some, strict=True)
-                found[metric.spec][list(rows), list(columns)] = scores.columns[metric.spec].values
+                values[metric.spec][list(rows), list(columns)] = scores.columns[metric.spec].values
             bar.update(len(some))
-    return found
+    return values
 
 
 def _points(

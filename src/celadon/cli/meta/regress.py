@@ -71,11 +71,11 @@ def run(arguments: argparse.Namespace) -> int:
     else:
         model = fit(columns, target, target_name=humans[0])
     names = [table.name_of(row) for row in range(table.rows)]
-    found = outliers(model, ids=names)
+    outlying = outliers(model, ids=names)
     if arguments.json:
-        meta_tables.print_json(_as_json(model, steps, found))
+        meta_tables.print_json(_as_json(model, steps, outlying))
     else:
-        _print(model, steps, found)
+        _print(model, steps, outlying)
     if arguments.output:
         metric = model.as_metric(arguments.name or humans[0], Path(arguments.table).name)
         atomic_write_text(arguments.output, json.dumps(metric, indent=2, ensure_ascii=False) + "\n")
@@ -91,24 +91,24 @@ def _is_metric(term: str) -> bool:
     """Whether a column is a registered metric or a part of one."""
     from celadon.metrics.registry import load, named_part
 
-    found = named_part(term)
-    if found is None or meta_tables.known_metric(found.spec) is None:
+    named = named_part(term)
+    if named is None or meta_tables.known_metric(named.spec) is None:
         return False
-    return found.part is None or found.part in load(found.spec.partition("[")[0]).info.parts
+    return named.part is None or named.part in load(named.spec.partition("[")[0]).info.parts
 
 
-def _as_json(model: Regression, steps: tuple[Step, ...], found: tuple[Outlier, ...]) -> dict[str, Any]:
+def _as_json(model: Regression, steps: tuple[Step, ...], outlying: tuple[Outlier, ...]) -> dict[str, Any]:
     facts = "r2 adjusted_r2 f df_model df_residual p residual_sd rows left_out coefficients".split()
     return {
         "target": model.target,
         "formula": model.formula(),
         **{name: getattr(model, name) for name in facts},
         "steps": [{**step.comparison._asdict(), "r2": step.model.r2} for step in steps],
-        "outliers": found,
+        "outliers": outlying,
     }
 
 
-def _print(model: Regression, steps: tuple[Step, ...], found: tuple[Outlier, ...]) -> None:
+def _print(model: Regression, steps: tuple[Step, ...], outlying: tuple[Outlier, ...]) -> None:
     from celadon.text.layout import printable, table
 
     chance = meta_tables.chance
@@ -131,6 +131,6 @@ def _print(model: Regression, steps: tuple[Step, ...], found: tuple[Outlier, ...
         for term in model.coefficients
     ]
     print(table(["term", "coefficient", "error", "t", "p", "95% interval"], cells))
-    if found:
-        print(f"\noutliers: {len(found)}")
-        meta_tables.print_notes([f"{one.id}: {'; '.join(one.reasons)}" for one in found[:_MOST_OUTLIERS]])
+    if outlying:
+        print(f"\noutliers: {len(outlying)}")
+        meta_tables.print_notes([f"{one.id}: {'; '.join(one.reasons)}" for one in outlying[:_MOST_OUTLIERS]])

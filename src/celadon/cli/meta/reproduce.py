@@ -73,12 +73,12 @@ def run(arguments: argparse.Namespace) -> int:
         data=arguments.data,
         work=arguments.work or str(_cache()),
         output=arguments.output,
-        metrics=[spec for given in arguments.metric for spec in split_specs(given)],
-        without=[name for given in arguments.without for name in split_specs(given)],
-        only=[name for given in arguments.only for name in split_specs(given)],
+        metrics=[spec for part in arguments.metric for spec in split_specs(part)],
+        without=[name for part in arguments.without for name in split_specs(part)],
+        only=[name for part in arguments.only for name in split_specs(part)],
         fresh=arguments.fresh,
     )
-    with _Bar(shown=not arguments.quiet) as bar:
+    with _Bar(enabled=not arguments.quiet) as bar:
         outcome = run_job(job, bar.step)
     if arguments.json:
         print(json.dumps(as_json(outcome), indent=2, allow_nan=False))
@@ -112,8 +112,8 @@ def _notes(outcome: Outcome, output: str) -> list[str]:
 class _Bar:
     """A progress bar on the standard error stream, where it is a terminal."""
 
-    def __init__(self, *, shown: bool) -> None:
-        self._shown = shown
+    def __init__(self, *, enabled: bool) -> None:
+        self._enabled = enabled
         self._bar: Any = None
 
     def __enter__(self) -> _Bar:
@@ -125,7 +125,7 @@ class _Bar:
 
     def step(self, total: int, what: str) -> None:
         """One more step begins."""
-        if not self._shown:
+        if not self._enabled:
             return
         if self._bar is None:
             from tqdm import tqdm

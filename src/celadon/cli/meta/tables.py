@@ -75,11 +75,11 @@ def _positive(text: str) -> int:
     return value
 
 
-def named(given: Sequence[str]) -> list[str]:
+def named(options: Sequence[str]) -> list[str]:
     """Column names out of options that may be given again and hold several, split at commas outside of brackets."""
     from celadon.metrics.registry import split_specs
 
-    return list(dict.fromkeys(name for text in given for name in split_specs(text)))
+    return list(dict.fromkeys(name for text in options for name in split_specs(text)))
 
 
 def seed_of(arguments: argparse.Namespace) -> int:
@@ -91,8 +91,8 @@ def seed_of(arguments: argparse.Namespace) -> int:
 
 def level_of(text: str) -> Level:
     """A level as the statistics call it."""
-    found: dict[str, Level] = {"instance": "instance", "system": "system", "within-item": "within_item"}
-    return found[text]
+    levels: dict[str, Level] = {"instance": "instance", "system": "system", "within-item": "within_item"}
+    return levels[text]
 
 
 def known_metric(name: str) -> Direction | None:

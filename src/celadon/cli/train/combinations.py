@@ -243,9 +243,14 @@ def _train_combination(arguments: argparse.Namespace) -> int:
 def _print_combination(trained: Trained) -> None:
     from celadon.text.layout import printable
 
-    made = trained.combination
-    names = ", ".join(feature.name for feature in made.features)
-    print(printable(f"{made.name}: {names} to {made.rating}; {len(made.coefficients):,} support vectors"), end="\n\n")
+    combination = trained.combination
+    names = ", ".join(feature.name for feature in combination.features)
+    print(
+        printable(
+            f"{combination.name}: {names} to {combination.rating}; {len(combination.coefficients):,} support vectors"
+        ),
+        end="\n\n",
+    )
     columns = ("pearson", "spearman", "mse")
     if trained.held_out:
         _print_figures(f"held out, {trained.held_out[0].n:,} rows", trained.held_out, columns)
@@ -261,11 +266,11 @@ def _print_figures(title: str, figures: Sequence[Any], columns: Sequence[str]) -
     print(table([title, *columns], cells), end="\n\n")
 
 
-def _uneven(made: Combination) -> str:
+def _uneven(combination: Combination) -> str:
     """Say where one feature drowns another, which a radial kernel on features as they are lets it do."""
-    least, most = (choice(made.features, key=lambda feature: feature.sd) for choice in (min, max))
+    least, most = (choice(combination.features, key=lambda feature: feature.sd) for choice in (min, max))
     times = most.sd / least.sd
-    if made.scale != "none" or times < _UNEVEN:
+    if combination.scale != "none" or times < _UNEVEN:
         return ""
     return f"{most.name} varies {times:,.0f} times as much as {least.name}, which hardly counts; try --scale standard"
 
@@ -344,18 +349,18 @@ def _train_sumqe(arguments: argparse.Namespace) -> int:
     return 0
 
 
-def _scale(given: str | None) -> tuple[float, float] | None:
+def _scale(text: str | None) -> tuple[float, float] | None:
     from celadon.core import UsageError
 
-    if given is None:
+    if text is None:
         return None
-    low, _, high = given.partition(":")
+    low, _, high = text.partition(":")
     try:
         ends = float(low), float(high)
     except ValueError:
         ends = (0.0, 0.0)
     if not ends[0] < ends[1]:
-        raise UsageError(f"--scale {given}: is LOW:HIGH, for example 1:5")
+        raise UsageError(f"--scale {text}: is LOW:HIGH, for example 1:5")
     return ends
 
 

@@ -95,8 +95,8 @@ def add_numbers(command: argparse.ArgumentParser, recipe: type[DataclassInstance
 
 def recipe_of(arguments: argparse.Namespace, recipe: type[Recipe], **more: Any) -> Recipe:
     """Return the recipe that the options name."""
-    given = {field.name: getattr(arguments, field.name) for field in fields(recipe) if hasattr(arguments, field.name)}
-    return recipe(**given, **more)
+    values = {field.name: getattr(arguments, field.name) for field in fields(recipe) if hasattr(arguments, field.name)}
+    return recipe(**values, **more)
 
 
 def add_precision(command: argparse.ArgumentParser) -> None:
@@ -156,9 +156,9 @@ def ratings_options(arguments: argparse.Namespace) -> dict[str, Any]:
     from celadon.io import Fields
 
     names = ("text", "references", "source")
-    given: Fields = Fields(**{name: getattr(arguments, f"{name}_field", None) for name in names})
+    columns: Fields = Fields(**{name: getattr(arguments, f"{name}_field", None) for name in names})
     options = chosen(arguments, "rating", "format", "test", "lower_is_better", "train", "hold_out")
-    return {**options, "fields": given, "seed": seed_of(arguments), "report": TERMINAL}
+    return {**options, "fields": columns, "seed": seed_of(arguments), "report": TERMINAL}
 
 
 def print_used(output: str, notation: str, left_out: int, rows: int) -> None:

@@ -25,9 +25,9 @@ def data_files(path: str, pattern: str) -> list[str]:
     if not Path(path).is_dir():
         return expand_paths([path])
     for some in pattern.split():
-        found = sorted(str(file) for file in Path(path).glob(some) if file.is_file())
-        if found:
-            return found
+        files = sorted(str(file) for file in Path(path).glob(some) if file.is_file())
+        if files:
+            return files
     raise InputError(f"{path}: the folder has no file {' or '.join(pattern.split())}")
 
 
@@ -173,10 +173,10 @@ class Fields:
     def texts(self, name: str) -> list[str]:
         """A list of texts; one text is a list of one, nothing is an empty one."""
         value = self.content.get(name)
-        found = [] if value is None else [value] if isinstance(value, str) else value
-        if not isinstance(found, list) or not all(isinstance(item, str) for item in found):
+        texts = [] if value is None else [value] if isinstance(value, str) else value
+        if not isinstance(texts, list) or not all(isinstance(item, str) for item in texts):
             raise self.wrong(f"{name!r} is no list of texts")
-        return found
+        return texts
 
     def number(self, name: str) -> float:
         """The field as a number."""
@@ -232,14 +232,14 @@ def is_plain(row: Fields) -> bool:
 def plain_row(row: Fields, domain: str | None = None, *, prefix: str = "", **more: Any) -> Row:
     """Return a row of our own layout: id, system, output, reference or references, source or mr, scores, ratings."""
     scores = row.inner("scores")
-    found: dict[str, Number] = {
+    means: dict[str, Number] = {
         name: scores.number(name) if scores.has(name) else None for name in map(str, scores.content)
     }
     # where some rows have ratings and others null, all get the column
-    ratings: dict[str, list[float]] = {name: [] for name in found} if "ratings" in row.content else {}
+    ratings: dict[str, list[float]] = {name: [] for name in means} if "ratings" in row.content else {}
     if row.has("ratings"):
-        given = row.inner("ratings")
-        ratings |= {name: given.numbers(name) for name in map(str, given.content)}
+        own = row.inner("ratings")
+        ratings |= {name: own.numbers(name) for name in map(str, own.content)}
     return judgement(
         id=prefix + row.text("id"),
         system=row.optional_text("system"),
@@ -247,7 +247,7 @@ def plain_row(row: Fields, domain: str | None = None, *, prefix: str = "", **mor
         text=row.text("output"),
         references=row.texts("references") or row.texts("reference"),
         source=row.optional_text("source", "mr"),
-        scores=found,
+        scores=means,
         ratings=ratings,
         **more,
     )

@@ -67,15 +67,15 @@ def ablate(
     complete = np.isfinite(matrix).all(axis=1) & np.isfinite(target)
     matrix, target = matrix[complete], target[complete]
     chosen = [names, *(_usual(names) if subsets is None else map(tuple, subsets))]
-    found: list[Ablation] = []
+    ablations: list[Ablation] = []
     for some in chosen:
         if not some or (unknown := [name for name in some if name not in parts]):
             raise UsageError(f"unknown part {unknown[0]!r}; known: {', '.join(names)}" if some else "an empty subset")
         value = coefficient(combine(matrix[:, [names.index(name) for name in some]]), target, kind)
-        change = value - (found[0].correlation if found else value)
+        change = value - (ablations[0].correlation if ablations else value)
         left = tuple(name for name in names if name not in some)
-        found.append(Ablation(tuple(some), left, value, change, len(target)))
-    return tuple(found)
+        ablations.append(Ablation(tuple(some), left, value, change, len(target)))
+    return tuple(ablations)
 
 
 def _usual(names: tuple[str, ...]) -> list[tuple[str, ...]]:
@@ -97,24 +97,24 @@ _COMBINATIONS: dict[str, Combination] = {"sum": plain_sum, "sum within 0 and 1":
 
 def ablation_rows(table: Table, kind: Kind) -> tuple[AblationRow, ...]:
     """Leave out each part of every metric that has at least two, in columns ``metric.part``, and take each alone."""
-    found: list[AblationRow] = []
+    rows: list[AblationRow] = []
     for metric in table.metrics:
         parts = usable_parts(table, metric)
         if len(parts) >= 2:
             for human in table.humans:
-                found += ablation(table, metric, human, parts, kind)
-    return tuple(found)
+                rows += ablation(table, metric, human, parts, kind)
+    return tuple(rows)
 
 
 def usable_parts(table: Table, metric: str) -> dict[str, FloatArray]:
     """Return the parts of a metric by their own names, without constant ones and those with gaps everywhere."""
-    found: dict[str, FloatArray] = {}
+    parts: dict[str, FloatArray] = {}
     for name in table.parts(metric):
         column = table.columns[name]
         known = column[np.isfinite(column)]
         if len(known) >= FEWEST and np.ptp(known) > 0:
-            found[name.removeprefix(f"{metric}.")] = column
-    return found
+            parts[name.removeprefix(f"{metric}.")] = column
+    return parts
 
 
 def ablation(
@@ -185,9 +185,9 @@ def _weighted(parts: dict[str, FloatArray], metric: FloatArray) -> _Weighted | N
     known = np.isfinite([*parts.values(), metric]).all(axis=0)
     for name, logs in (("weighted sum within 0 and 1", False), ("product of powers", True)):
         with np.errstate(divide="ignore", invalid="ignore"):
-            given = {part: np.log(values) if logs else values for part, values in parts.items()}
+            columns = {part: np.log(values) if logs else values for part, values in parts.items()}
             aim = np.log(metric) if logs else metric
-        matrix = np.column_stack(list(given.values()))
+        matrix = np.column_stack(list(columns.values()))
         there = np.isfinite(matrix).all(axis=1) & np.isfinite(aim)
         if (there != known).any():
             continue
@@ -201,7 +201,7 @@ def _weighted(parts: dict[str, FloatArray], metric: FloatArray) -> _Weighted | N
         *weights, rest = np.linalg.lstsq(design, aim[free], rcond=None)[0].tolist()
         combine = _totalled(rest, logs=logs)
         if np.abs(combine(matrix[there] * weights) - metric[there]).max() <= _SAME:
-            scaled = {part: weight * given[part] for part, weight in zip(given, weights, strict=True)}
+            scaled = {part: weight * columns[part] for part, weight in zip(columns, weights, strict=True)}
             return _Weighted(name, scaled, combine)
     return None
 

@@ -66,9 +66,9 @@ def _occurrence(keys: IntArray) -> IntArray:
     order = np.argsort(keys, kind="stable")
     ordered = keys[order]
     first = np.searchsorted(ordered, ordered)
-    found = np.empty(len(keys), dtype=np.int64)
-    found[order] = np.arange(len(keys)) - first
-    return found
+    counts = np.empty(len(keys), dtype=np.int64)
+    counts[order] = np.arange(len(keys)) - first
+    return counts
 
 
 Test: TypeAlias = Literal["williams", "fisher", "steiger", "meng", "t", "permutation"]
@@ -125,8 +125,8 @@ def comparison_rows(
     rows: list[ComparisonRow] = []
     for human in table.humans:
         pairs = list(combinations(table.metrics, 2))
-        found = [_compare(table, one, other, human, setting) for one, other in pairs]
-        adjusted = holm([result.pvalue for result in found]) if found else np.empty(0)
+        compared = [_compare(table, one, other, human, setting) for one, other in pairs]
+        adjusted = holm([result.pvalue for result in compared]) if compared else np.empty(0)
         rows += [
             ComparisonRow(
                 *(human, one, other, test, level, kind),
@@ -136,7 +136,7 @@ def comparison_rows(
                 result.reason,
                 result.used,
             )
-            for (one, other), result, after in zip(pairs, found, adjusted, strict=True)
+            for (one, other), result, after in zip(pairs, compared, adjusted, strict=True)
         ]
     return tuple(rows)
 

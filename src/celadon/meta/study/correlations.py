@@ -45,12 +45,12 @@ class _Draw(NamedTuple):
 
 def allowed_levels(table: Table) -> tuple[Level, ...]:
     """Return the levels at which there is something to correlate."""
-    found: list[Level] = ["instance"]
+    levels: list[Level] = ["instance"]
     if table.systems is not None and len(set(table.systems)) >= FEWEST:
-        found.append("system")
+        levels.append("system")
     if table.items is not None and max(Counter(table.items).values(), default=0) >= FEWEST:
-        found.append("within_item")
-    return tuple(found)
+        levels.append("within_item")
+    return tuple(levels)
 
 
 def check_level(table: Table, level: str) -> None:
@@ -118,13 +118,13 @@ def correlation_rows(
     everything = Group("", np.arange(table.rows))
     plan: list[tuple[str, Level, Group]] = [(human, level, everything) for human in table.humans for level in levels]
     plan += [(human, "instance", group) for human in table.humans for group in row_groups(table, human, groups)]
-    found: list[CorrelationRow] = []
+    rows: list[CorrelationRow] = []
     for human, level, group in plan:
         for metric in table.metrics:
-            found.append(_row(table, metric, human, level, kind, group, draw))
+            rows.append(_row(table, metric, human, level, kind, group, draw))
             if tick is not None:
-                tick(len(found), len(plan) * len(table.metrics))
-    return tuple(found)
+                tick(len(rows), len(plan) * len(table.metrics))
+    return tuple(rows)
 
 
 def _row(table: Table, metric: str, human: str, level: Level, kind: Kind, group: Group, draw: _Draw) -> CorrelationRow:
@@ -162,10 +162,10 @@ def _cut(labels: Sequence[str] | None, rows: IntArray) -> list[str] | None:
 def between_metrics(table: Table, kind: Kind) -> dict[tuple[str, str], float]:
     """Return the correlation of every metric with every other, both ways round, and 1 with itself."""
     columns: dict[str, FloatArray] = {metric: table.good(metric) for metric in table.metrics}
-    found: dict[tuple[str, str], float] = {}
+    values: dict[tuple[str, str], float] = {}
     for at, one in enumerate(table.metrics):
-        found[one, one] = 1.0
+        values[one, one] = 1.0
         for other in table.metrics[at + 1 :]:
             value = complete_coefficient(columns[one], columns[other], kind, FEWEST)
-            found[one, other] = found[other, one] = value
-    return found
+            values[one, other] = values[other, one] = value
+    return values

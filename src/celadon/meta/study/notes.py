@@ -69,8 +69,9 @@ def _in_short(human: str, rows: list[ComparisonRow]) -> Iterator[str]:
         yield f"{human}: {best} ({known[best]:.3f}) is shown to agree better than {', '.join(others[True])}"
     if others[False]:
         yield f"{human}: not shown to agree less than {best}: {', '.join(others[False])}"
-    shown = sum(row.shown for row in rows)
-    yield f"{human}: of {len(rows)} pairs of metrics {shown} differ and {len(rows) - shown} are not shown to"
+    significant = sum(row.shown for row in rows)
+    rest = len(rows) - significant
+    yield f"{human}: of {len(rows)} pairs of metrics {significant} differ and {rest} are not shown to"
 
 
 def in_words(row: ComparisonRow) -> str:

@@ -124,7 +124,7 @@ def agreement(human: str, ratings: FloatArray, kind: Kind) -> AgreementRow:
 
 def disagreement_rows(table: Table, most: int) -> tuple[DisagreementRow, ...]:
     """Return the rows on which each metric and people differ most, the worst first; none for constant columns."""
-    found: list[DisagreementRow] = []
+    rows: list[DisagreementRow] = []
     for human in table.humans:
         people = table.good(human)
         for metric in table.metrics:
@@ -132,7 +132,7 @@ def disagreement_rows(table: Table, most: int) -> tuple[DisagreementRow, ...]:
             both = np.isfinite(scores) & np.isfinite(people)
             if both.sum() < FEWEST or np.ptp(scores[both]) == 0 or np.ptp(people[both]) == 0:
                 continue
-            found += [
+            rows += [
                 DisagreementRow(
                     metric,
                     human,
@@ -145,12 +145,12 @@ def disagreement_rows(table: Table, most: int) -> tuple[DisagreementRow, ...]:
                 for one in disagreements(scores, people, most=most)
                 if one.difference != 0
             ]
-    return tuple(found)
+    return tuple(rows)
 
 
 def level_rows(table: Table) -> tuple[LevelRow, ...]:
     """Return the distribution of every metric at every level of every rating."""
-    found: list[LevelRow] = []
+    rows: list[LevelRow] = []
     for human in table.humans:
         levels = rating_levels(table.columns[human])
         for metric in table.metrics:
@@ -161,8 +161,8 @@ def level_rows(table: Table) -> tuple[LevelRow, ...]:
                 if len(values):
                     low, first, middle, third, high = (float(q) for q in np.quantile(values, [0, 0.25, 0.5, 0.75, 1]))
                     quartiles = (low, first, middle, third, high)
-                    found.append(LevelRow(metric, human, label, len(values), float(values.mean()), quartiles))
-    return tuple(found)
+                    rows.append(LevelRow(metric, human, label, len(values), float(values.mean()), quartiles))
+    return tuple(rows)
 
 
 def rating_levels(ratings: FloatArray) -> list[tuple[str, FloatArray]]:

@@ -357,12 +357,12 @@ def rank_agreement(people: Mapping[str, float], metrics: Mapping[str, Mapping[st
 
 def _ranks(means: Mapping[str, float], systems: Sequence[str]) -> dict[str, float]:
     """Rank from 1, the best; systems that tie share the middle of their places."""
-    found = {}
+    ranks = {}
     for system in systems:
         above = sum(means[other] > means[system] for other in systems)
         same = sum(means[other] == means[system] for other in systems)
-        found[system] = above + (same + 1) / 2
-    return found
+        ranks[system] = above + (same + 1) / 2
+    return ranks
 
 
 def _slope(axes: Axes, system: str, ranks: Sequence[float]) -> None:

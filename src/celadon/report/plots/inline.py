@@ -49,19 +49,19 @@ def _written(element: ElementTree.Element, key: str) -> str:
 
 def _attributes(element: ElementTree.Element, tag: str, key: str) -> dict[str, str]:
     """Return the attributes worth keeping: what styles say as attributes, numbers short, names made the figure's."""
-    found: dict[str, str] = {}
+    attributes: dict[str, str] = {}
     for long, value in element.attrib.items():
         name = _local(long)
         if name == "id":
             if tag in ("path", "clipPath"):
-                found["id"] = key + value
+                attributes["id"] = key + value
             elif value in MARKS:
-                found["class"] = value
+                attributes["class"] = value
         elif name == "style":
-            found.update(_styled(value))
+            attributes.update(_styled(value))
         elif name in _KEPT and not (name == "transform" and _NO_TURN.fullmatch(value)):
-            found[name] = value if value.startswith("data:") else _short(value.replace("#", f"#{key}"))
-    return found
+            attributes[name] = value if value.startswith("data:") else _short(value.replace("#", f"#{key}"))
+    return attributes
 
 
 def _styled(style: str) -> dict[str, str]:

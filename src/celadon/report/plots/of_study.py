@@ -107,10 +107,10 @@ def boxes(study: Study) -> Iterator[Plot]:
     """The distributions of the best metrics at each level of each rating."""
     for human in study.table.humans:
         rows = [row for row in study.levels if row.human == human]
-        shown = choice.best_of(study, human, [row.metric for row in rows])[:BOXED]
-        kept = [row for metric in shown for row in rows if row.metric == metric]
+        best = choice.best_of(study, human, [row.metric for row in rows])[:BOXED]
+        kept = [row for metric in best for row in rows if row.metric == metric]
         if kept:
-            label = f"Box plots of {', '.join(shown)} at each level of {human}"
+            label = f"Box plots of {', '.join(best)} at each level of {human}"
             yield Plot("levels", human, "", label, partial(level_boxes, kept))
 
 
@@ -139,8 +139,8 @@ def curves(study: Study) -> Iterator[Plot]:
 
 def all_plots(study: Study) -> Iterator[Plot]:
     """Every plot the study calls for."""
-    for made in (against_ratings, between_metrics, forests, scatters, ranks, boxes, ablations):
-        yield from made(study)
+    for plots_of in (against_ratings, between_metrics, forests, scatters, ranks, boxes, ablations):
+        yield from plots_of(study)
     yield from ladders(ladder(study))
     yield from curves(study)
 

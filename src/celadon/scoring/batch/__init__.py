@@ -106,5 +106,5 @@ class Batch:
 def _sentences(samples: Sequence[Sample]) -> tuple[tuple[tuple[int, int], ...], ...]:
     from celadon.text.sentences import split_sentences
 
-    found = {text: split_sentences(text) for text in dict.fromkeys(sample.text for sample in samples)}
-    return tuple(found[sample.text] for sample in samples)
+    sentences = {text: split_sentences(text) for text in dict.fromkeys(sample.text for sample in samples)}
+    return tuple(sentences[sample.text] for sample in samples)

@@ -75,8 +75,8 @@ def _by_likelihood(batch: Batch, model: str) -> Orders:
     splits, reasons = _splits(batch, loaded.scripts, loaded.name)
     texts = [" ".join(parts) for split in splits for parts in (split.parts, split.parts[::-1])]
     distinct = list(dict.fromkeys(texts))
-    found = {text: float(each.logprobs.sum()) for text, each in zip(distinct, loaded.score(distinct), strict=True)}
-    likelihoods = np.array([found[text] for text in texts]).reshape(-1, 2)
+    totals = {text: float(each.logprobs.sum()) for text, each in zip(distinct, loaded.score(distinct), strict=True)}
+    likelihoods = np.array([totals[text] for text in texts]).reshape(-1, 2)
     kept = (likelihoods[:, 0] - likelihoods[:, 1]) / TEMPERATURE
     return _orders(splits, kept, -kept, reasons)
 

@@ -73,8 +73,8 @@ class TokenStates:
         wanted, kept = list(dict.fromkeys(texts)), self._kept.get(tuple(layers), {})
         missing = [text for text in wanted if text not in kept]
         if missing:
-            found = self.encoder.states([self.tokens[text] for text in missing], layers)
+            states = self.encoder.states([self.tokens[text] for text in missing], layers)
             # what another metric may ask for next is the same texts, so only these are held
-            kept = {text: kept[text] for text in wanted if text in kept} | dict(zip(missing, found, strict=True))
+            kept = {text: kept[text] for text in wanted if text in kept} | dict(zip(missing, states, strict=True))
             self._kept = {tuple(layers): kept}
         return kept

@@ -38,19 +38,19 @@ def trees_of(batch: Batch, normalisation: str, parser: str) -> Trees:
     for row, number, document in zip(
         words.pair_sample.tolist(), words.pair_reference.tolist(), words.pair_document.tolist(), strict=True
     ):
-        given = batch.samples[row].trees
-        wanted.append((words.documents[document], given[number] if given else None))
+        own_trees = batch.samples[row].trees
+        wanted.append((words.documents[document], own_trees[number] if own_trees else None))
     parsed = _parsed([text for text, tree in wanted if tree is None], parser)
     known: dict[tuple[str, Tree | str | None], list[int] | str] = {}
     for text, tree in wanted:
         if (text, tree) not in known:
             known[text, tree] = _heads(text, parsed[text] if tree is None else tree, normalisation)
-    found = [known[key] for key in wanted]
-    sizes = [0 if isinstance(heads, str) else len(heads) for heads in found]
+    trees = [known[key] for key in wanted]
+    sizes = [0 if isinstance(heads, str) else len(heads) for heads in trees]
     return Trees(
-        np.fromiter((head for heads in found if not isinstance(heads, str) for head in heads), np.int64, sum(sizes)),
+        np.fromiter((head for heads in trees if not isinstance(heads, str) for head in heads), np.int64, sum(sizes)),
         np.concatenate([[0], np.cumsum(sizes, dtype=np.int64)]),
-        {pair: heads for pair, heads in enumerate(found) if isinstance(heads, str)},
+        {pair: heads for pair, heads in enumerate(trees) if isinstance(heads, str)},
     )
 
 
@@ -79,15 +79,15 @@ def _heads(text: str, tree: Tree | _Parsed | str, normalisation: str) -> list[in
 
 def _located(text: str, tokens: Iterable[str]) -> list[Place] | None:
     """Where tokens are that are the text but for white space; None where they are not."""
-    found: list[Place] = []
+    places: list[Place] = []
     at = 0
     for token in tokens:
         start = text.find(token, at)
         if start < 0 or (start > at and not text[at:start].isspace()):
             return None
         at = start + len(token)
-        found.append((start, at))
-    return None if text[at:].strip() else found
+        places.append((start, at))
+    return None if text[at:].strip() else places
 
 
 def _parsed(texts: Sequence[str], name: str) -> dict[str, _Parsed | str]:
@@ -101,7 +101,7 @@ def _parsed(texts: Sequence[str], name: str) -> dict[str, _Parsed | str]:
     sentences = {text: split_sentences(text) for text in dict.fromkeys(texts)}
     wanted = list(dict.fromkeys(text[start:end] for text, places in sentences.items() for start, end in places))
     parses = dict(zip(wanted, parser(name).parse(wanted), strict=True))
-    found: dict[str, _Parsed | str] = {}
+    trees: dict[str, _Parsed | str] = {}
     for text, places in sentences.items():
         tokens: list[Place] = []
         heads: list[int] = []
@@ -112,7 +112,7 @@ def _parsed(texts: Sequence[str], name: str) -> dict[str, _Parsed | str]:
                 tokens += [(start + first, start + last) for first, last in parse.words]
                 heads += [-1 if head == word else before + head for word, head in enumerate(parse.heads)]
             elif parse.reason is not Reason.NO_WORDS:
-                found[text] = f"the reference has no tree: {parse.reason}"
+                trees[text] = f"the reference has no tree: {parse.reason}"
                 break
-        found.setdefault(text, _Parsed(tuple(tokens), tuple(heads)))
-    return found
+        trees.setdefault(text, _Parsed(tuple(tokens), tuple(heads)))
+    return trees

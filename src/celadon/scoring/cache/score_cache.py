@@ -180,7 +180,7 @@ class _LookedUp:
 
     keys: Sequence[bytes]
     layout: str
-    found: Mapping[int, KeptRow]
+    kept: Mapping[int, KeptRow]
     missed: tuple[int, ...]
 
 
@@ -195,43 +195,43 @@ def _look_up(cache: ScoreCache, batch: Batch, metrics: Sequence[Metric]) -> dict
 
 
 def _usable(keys: Sequence[bytes], kept: Mapping[bytes, KeptRow]) -> _LookedUp:
-    found = {row: kept[key] for row, key in enumerate(keys) if key in kept}
-    layouts = {each.layout for each in found.values()}
+    usable = {row: kept[key] for row, key in enumerate(keys) if key in kept}
+    layouts = {each.layout for each in usable.values()}
     layout = layouts.pop() if len(layouts) == 1 else ""
     wide = width_of(layout) if layout else None
     # what has not the length that its layout tells cannot be read
-    found = {row: each for row, each in found.items() if len(each.data) == wide}
-    return _LookedUp(keys, layout, found, tuple(row for row in range(len(keys)) if row not in found))
+    usable = {row: each for row, each in usable.items() if len(each.data) == wide}
+    return _LookedUp(keys, layout, usable, tuple(row for row in range(len(keys)) if row not in usable))
 
 
-def _to_keep(known: _LookedUp, made: MetricScores | Components) -> list[tuple[bytes, KeptRow]]:
-    assert isinstance(made, MetricScores)
-    layout = layout_of(made)
+def _to_keep(known: _LookedUp, new: MetricScores | Components) -> list[tuple[bytes, KeptRow]]:
+    assert isinstance(new, MetricScores)
+    layout = layout_of(new)
     if layout is None:
         return []
-    rows = packed(made)
+    rows = packed(new)
     return [
-        (known.keys[row], KeptRow(layout, rows[at].tobytes(), made.reasons.get(at)))
+        (known.keys[row], KeptRow(layout, rows[at].tobytes(), new.reasons.get(at)))
         for at, row in enumerate(known.missed)
     ]
 
 
 def _together(
-    known: _LookedUp, made: MetricScores | Components | None, metric: Metric, batch: Batch
+    known: _LookedUp, new: MetricScores | Components | None, metric: Metric, batch: Batch
 ) -> MetricScores | Components:
     """The scores of the whole batch, in its order."""
-    if made is not None and not known.found:
-        return made
-    reasons = {row: each.reason for row, each in known.found.items() if each.reason is not None}
-    wide = len(next(iter(known.found.values())).data)
+    if new is not None and not known.kept:
+        return new
+    reasons = {row: each.reason for row, each in known.kept.items() if each.reason is not None}
+    wide = len(next(iter(known.kept.values())).data)
     rows: Rows = np.empty((len(batch), wide), dtype=np.uint8)
-    rows[list(known.found)] = np.frombuffer(
-        b"".join(each.data for each in known.found.values()), dtype=np.uint8
-    ).reshape(len(known.found), -1)
-    if made is not None:
-        assert isinstance(made, MetricScores)
-        if layout_of(made) != known.layout:
+    rows[list(known.kept)] = np.frombuffer(b"".join(each.data for each in known.kept.values()), dtype=np.uint8).reshape(
+        len(known.kept), -1
+    )
+    if new is not None:
+        assert isinstance(new, MetricScores)
+        if layout_of(new) != known.layout:
             return metric.score(batch)
-        rows[list(known.missed)] = packed(made)
-        reasons |= {known.missed[at]: why for at, why in made.reasons.items()}
+        rows[list(known.missed)] = packed(new)
+        reasons |= {known.missed[at]: why for at, why in new.reasons.items()}
     return unpacked(metric.spec, known.layout, rows, reasons)

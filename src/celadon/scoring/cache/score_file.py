@@ -71,20 +71,20 @@ class ScoreFile:
 
     def look_up(self, keys: Sequence[bytes]) -> dict[bytes, KeptRow]:
         """What is kept under these keys."""
-        found: dict[bytes, KeptRow] = {}
+        kept: dict[bytes, KeptRow] = {}
         oldest_safe = self._oldest_safe()
         for at in range(0, len(keys), self._at_once):
-            asked = keys[at : at + self._at_once]
+            some = keys[at : at + self._at_once]
             rows = self._database.execute(
                 "SELECT scores.id, key, layouts.layout, data, reason FROM scores JOIN layouts ON layouts.id = "
-                f"scores.layout WHERE key IN ({','.join('?' * len(asked))})",
-                asked,
+                f"scores.layout WHERE key IN ({','.join('?' * len(some))})",
+                some,
             )
             for number, key, layout, data, reason in rows:
-                found[key] = KeptRow(layout, data, None if reason is None else reason.decode("utf-8", "surrogatepass"))
+                kept[key] = KeptRow(layout, data, None if reason is None else reason.decode("utf-8", "surrogatepass"))
                 if number < oldest_safe:
                     self._old[key] = None
-        return found
+        return kept
 
     def keep(self, rows: Iterable[tuple[bytes, KeptRow]]) -> None:
         """Keep rows, in one transaction."""
