@@ -72,7 +72,7 @@ $(UV):
 
 # the lowest versions that pyproject.toml admits of what it names
 test-lowest: $(UV)
-	$(UV) venv --quiet --allow-existing --python 3.11 .venv-lowest
+	$(UV) venv --quiet --clear --python 3.11 .venv-lowest
 	$(UV) $(UV_INSTALL) --python .venv-lowest/bin/python --resolution lowest-direct
 	$(MAKE) pytest PYTHON=.venv-lowest/bin/python
 

@@ -42,6 +42,7 @@ def hub(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Hub]:
         monkeypatch.setenv("HF_ENDPOINT", server.endpoint)
         monkeypatch.setenv("NO_PROXY", "127.0.0.1")
         monkeypatch.delenv("CELADON_OFFLINE", raising=False)
+        monkeypatch.setattr("celadon.models.store.sources._PAUSE", 0.02)
         yield server
 
 

@@ -31,7 +31,8 @@ class Nodes:
         from ray.cluster_utils import Cluster
 
         self._cluster = Cluster(initialize_head=True, head_node_args={**_node(), **_GPU, "_system_config": _NOTICE})
-        self._others = [self._add() for _ in range(count - 1)]
+        self._others = [self._cluster.add_node(wait=False, **_node()) for _ in range(count - 1)]
+        self._cluster.wait_for_nodes()
         self.address: str = self._cluster.address
 
     def kill_one(self) -> int:
@@ -42,14 +43,11 @@ class Nodes:
 
     def replace_one(self) -> None:
         """Add a node in the place of one that was killed."""
-        self._others.append(self._add())
+        self._others.append(self._cluster.add_node(**_node()))
 
     def shut_down(self) -> None:
         """End all processes."""
         self._cluster.shutdown()
-
-    def _add(self) -> Any:
-        return self._cluster.add_node(**_node())
 
 
 def _raylet(node: Any) -> int:

@@ -44,6 +44,7 @@ def hub(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Hub]:
         patch.setattr(constants, "HF_HUB_DISABLE_XET", True)
         patch.setenv("HF_TOKEN", "hf_writer")
         patch.setenv("CELADON_HOME", str(home))
+        patch.setattr("celadon.io.hub._FIRST_WAIT", 0.02)
         server.dataset("user/name", FILES).branches["old"] = [{"data/a.parquet": parquet_of(ROWS[:9])}]
         server.dataset("user/secret", {"a.jsonl": lines_of(ROWS)}, private=True)
         server.dataset("user/out")

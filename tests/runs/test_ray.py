@@ -158,7 +158,7 @@ def test_who_listens_is_where_the_driver_is(nodes: Nodes) -> None:
     """So that the death of another node does not end the run, not even before the first shard."""
     ray = ray_engine.imported_ray()
     with ray_engine._cluster(ray, nodes.address, None):
-        listeners = [ray_engine._Listener(ray, pytest.fail) for _ in range(5)]
+        listeners = [ray_engine._Listener(ray, pytest.fail) for _ in range(3)]
         places = [
             listener.reports.actor.__ray_call__.remote(lambda _: ray.get_runtime_context().get_node_id())
             for listener in listeners

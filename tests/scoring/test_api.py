@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import sys
 from pathlib import Path
 
@@ -144,19 +145,21 @@ class Shouting(Metric):
 
 
 def test_another_package_brings_a_metric(tmp_path: Path) -> None:
-    """A real package, installed by pip into a folder of its own, is found through the entry point."""
+    """A real package, built and unpacked into a folder of its own, is found through the entry point."""
     project = tmp_path / "project"
     project.mkdir()
     (project / "celadon_shouting.py").write_text(PLUGIN)
     (project / "pyproject.toml").write_text(
-        '[build-system]\nrequires = ["setuptools"]\nbuild-backend = "setuptools.build_meta"\n'
+        '[build-system]\nrequires = ["hatchling"]\nbuild-backend = "hatchling.build"\n'
         '[project]\nname = "celadon-shouting"\nversion = "1.0"\n'
         '[project.entry-points."celadon.metrics"]\nshouting = "celadon_shouting:Shouting"\n'
-        '[tool.setuptools]\npy-modules = ["celadon_shouting"]\n'
+        '[tool.hatch.build.targets.wheel]\ninclude = ["celadon_shouting.py"]\n'
     )
     target = tmp_path / "site"
-    pip = [sys.executable, "-m", "pip", "install", "--quiet", "--no-deps", "--target", str(target), str(project)]
-    processes.run(pip, check=True, capture_output=True)
+    build = [sys.executable, "-m", "hatchling", "build", "-t", "wheel"]
+    processes.run(build, cwd=project, check=True, capture_output=True)
+    (wheel,) = (project / "dist").iterdir()
+    shutil.unpack_archive(wheel, target, "zip")
     code = (
         "import celadon; s = celadon.score(['HELLO there', ''], metrics=['shouting[factor=2]']);"
         "print(s['shouting[factor=2]'].tolist(), s.columns['shouting[factor=2]'].reasons)"

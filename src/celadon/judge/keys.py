@@ -95,7 +95,7 @@ def read_keys(path: Path) -> Keys:
         keys = Keys(bytes.fromhex(content.signing_key), content.admin_sha256)
     except OSError as error:
         raise InputError(f"{path}: cannot be read: {error.strerror}; it belongs to the experiment") from None
-    except ValueError:
+    except (msgspec.MsgspecError, ValueError):
         raise InputError(f"{path}: is not a file of keys as celadon judge new wrote it") from None
     if len(keys.signing) < 32:
         raise InputError(f"{path}: the signing key is too short")

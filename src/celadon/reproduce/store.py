@@ -73,9 +73,8 @@ def fingerprint(metric: Metric) -> str:
         if name in seen or name in _APART:
             continue
         tree = _tree(name)
-        # the tree knows nothing of comments and line breaks, which make no difference
-        seen[name] = "" if tree is None else ast.dump(tree)
-        waiting += [] if tree is None else [found for found in _imported(tree) if found.startswith(_ROOMS)]
+        seen[name], imported = ("", ()) if tree is None else _content(tree)
+        waiting += imported
     facts = "\n".join(f"{name} {seen[name]}" for name in sorted(seen))
     return hashlib.sha256(facts.encode()).hexdigest()[:12]
 
@@ -90,6 +89,13 @@ def _tree(name: str) -> ast.Module | None:
     if spec is None or spec.origin is None or not spec.origin.endswith(".py"):
         return None
     return ast.parse(Path(spec.origin).read_bytes())
+
+
+@cache
+def _content(tree: ast.Module) -> tuple[str, tuple[str, ...]]:
+    """A module's syntax as text, and the modules of the rooms that it imports."""
+    # the tree knows nothing of comments and line breaks, which make no difference
+    return ast.dump(tree), tuple(name for name in _imported(tree) if name.startswith(_ROOMS))
 
 
 def _imported(tree: ast.Module) -> Iterator[str]:

@@ -74,7 +74,7 @@ def read_manifest(folder: Path) -> Manifest:
         raise DamagedError(f"{path}: is missing") from error
     except OSError as error:
         raise DamagedError(f"{path}: cannot be read: {error.strerror or error}") from error
-    except ValueError as error:
+    except msgspec.MsgspecError as error:
         raise DamagedError(f"{path}: is damaged") from error
     if manifest.format != FORMAT:
         raise DamagedError(f"{path}: its format is {manifest.format!r}; {FORMAT} is expected")

@@ -173,7 +173,9 @@ def positive_information(pairs: csr_array[Any], least: int = 1) -> csr_array[Any
     # a word beside itself is met from both sides
     counts[rows == columns] *= 2
     once = csr_array((counts, (rows, columns)), shape=pairs.shape)
-    beside = np.asarray(once.sum(axis=1), dtype=np.float64) + np.asarray(triu(once, 1).sum(axis=0), dtype=np.float64)
+    # before scipy 1.12 triu makes a matrix of an array
+    above = csr_array(triu(once, 1))
+    beside = np.asarray(once.sum(axis=1), dtype=np.float64) + np.asarray(above.sum(axis=0), dtype=np.float64)
     logs = np.log(np.maximum(beside, 1.0))
     # ln p(w) p(c), the context smoothed, is in the mean of both directions the same power of either count
     alone = (0.5 * (1.0 + SMOOTHING) * logs).astype(np.float32)
