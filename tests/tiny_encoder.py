@@ -61,14 +61,16 @@ def tiny_tokenizer() -> str:
     return made.to_str()
 
 
-def make_encoder(folder: Path, *, window: int = 64, seed: int = 0, precision: str = "int8", **changes: Any) -> Path:
+def make_encoder(
+    folder: Path, *, window: int = 64, seed: int = 0, precision: str = "int8", findings: int = 0, **changes: Any
+) -> Path:
     """Write a tiny encoder in the format ``celadon-encoder/1`` and return its folder.
 
-    ``changes`` are written over what ``model.json`` says.
+    ``findings`` are the classes of words that it tells; ``changes`` are written over what ``model.json`` says.
     """
     from celadon.train.encoders.graph import write_encoder
 
-    write_encoder(tiny_network(seed), tiny_tokenizer(), folder, window=window, precision=precision)
+    write_encoder(tiny_network(seed, findings=findings), tiny_tokenizer(), folder, window=window, precision=precision)
     if changes:
         path = folder / "model.json"
         path.write_text(json.dumps(json.loads(path.read_text()) | changes), encoding="utf-8")

@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 from celadon.core import CeladonError, InputError, MissingPartError, UsageError
 from celadon.models.encoders import encoder as encoders
 from celadon.models.encoders.encoder import Encoded, OnnxEncoder, SentenceEncoder, order_logits, sentence_encoder
+from celadon.models.encoders.word_findings import FINDING_KINDS
 from celadon.models.networks.windows import plan_windows
 from tests.conftest import missing_part
 from tests.tiny_encoder import CLS, SEP, VOCABULARY, make_encoder, tiny_network
@@ -64,7 +65,7 @@ def ids_of(text: str) -> list[int]:
 def by_hand(ids: list[int]) -> list[np.ndarray]:
     row = torch.tensor([[CLS, *ids, SEP]])
     with torch.no_grad():
-        return [part[0].numpy() for part in tiny_network()(row, torch.tensor([row.shape[1]]))]
+        return [part[0].numpy() for part in tiny_network()(row, torch.tensor([row.shape[1]]))[:4]]
 
 
 def parts_of(encoded: Encoded, row: int) -> list[np.ndarray]:
@@ -141,6 +142,42 @@ def test_a_long_text_is_read_in_windows_to_its_end(tmp_path: Path, window: int) 
         np.testing.assert_allclose(ours, wanted, atol=1e-4)
     for ours, wanted in zip(parts_of(encoded, 2), by_hand(ids_of(TEXTS[1])), strict=True):
         np.testing.assert_allclose(ours, wanted, atol=1e-4)
+
+
+@pytest.mark.parametrize("window", [64, 9])
+def test_words_are_judged_by_their_first_token(tmp_path: Path, window: int) -> None:
+    made = make_encoder(tmp_path / "e", window=window, precision="fp32", findings=len(FINDING_KINDS))
+    texts = ["he ran home", LONG, "", "unhappy, zebras"]
+    words = OnnxEncoder.open(made, "tiny", 1).encode([*texts, texts[1]]).words
+    assert words is not None
+    assert [len(each) for each in words] == [3, len(LONG.split()), 0, 3, len(LONG.split())]
+    network = tiny_network(findings=len(FINDING_KINDS))
+    for text, found in zip(texts, words, strict=False):
+        assert [text[start:end] for start, end in found.spans] == text.replace(",", " ,").split()
+        logits = np.zeros((0, len(FINDING_KINDS)))
+        ids = ids_of(text)
+        for start, first, end in plan_windows(len(ids), window - 2):
+            row = torch.tensor([[CLS, *ids[start:end], SEP]])
+            with torch.no_grad():
+                own = network(row, torch.tensor([row.shape[1]])).findings[0, 1 + first - start : -1]
+            logits = np.concatenate([logits, own.double().numpy()])
+        happy = [at for at, number in enumerate(ids) if VOCABULARY[number].startswith("##")]
+        logits = np.delete(logits, happy, axis=0)
+        expected = np.exp(logits) / np.exp(logits).sum(axis=1, keepdims=True)
+        np.testing.assert_allclose(found.probabilities, expected, atol=1e-5)
+    np.testing.assert_array_equal(words[1].probabilities, words[4].probabilities)
+
+
+def test_an_encoder_without_findings_tells_of_no_words(encoder: OnnxEncoder) -> None:
+    assert encoder.encode(TEXTS).words is None
+
+
+def test_findings_of_other_kinds_are_refused(tmp_path: Path) -> None:
+    made = make_encoder(tmp_path / "e", findings=len(FINDING_KINDS))
+    described = json.loads((made / "model.json").read_text()) | {"findings": ["ok", "spelling"]}
+    (made / "model.json").write_text(json.dumps(described))
+    with pytest.raises(InputError, match="of other kinds"):
+        OnnxEncoder.open(made, "tiny", 1)
 
 
 def test_nothing_is_encoded_as_nothing(encoder: OnnxEncoder) -> None:

@@ -38,6 +38,8 @@ SMALL = AcceptabilityRecipe(
     learning_rate=3e-3,
     meaning=0.1,
     dropout=0.0,
+    slips=0.0,
+    findings=0.0,
 )
 
 
@@ -158,7 +160,8 @@ def test_a_run_that_was_stopped_comes_to_the_same(files: Path, tmp_path: Path) -
 
 def test_from_a_corpus_to_an_encoder(files: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     network = tmp_path / "network.safetensors"
-    names = ("pairs", "held_out", "passes", "batch_tokens", "learning_rate", "meaning", "dropout")
+    names = ("pairs", "held_out", "passes", "batch_tokens", "learning_rate", "meaning", "dropout", "slips")
+    names += ("findings",)
     options = [f"--{name.replace('_', '-')}={getattr(SMALL, name)}" for name in names]
     given = ["--labelled", str(files / "labels.tsv"), "--test", str(files / "labels.tsv"), "--about", "made up, free"]
     command = ["train", "acceptability", str(files / "corpus.txt"), "--base", str(files / "base"), *given, *options]

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from celadon.core import InputError, UsageError
+from celadon.models.encoders.word_findings import FINDING_KINDS
 from celadon.models.store import verify
 from tests.conftest import missing_part
 from tests.tiny_encoder import CLS, SEP, VOCABULARY, tiny_network, tiny_tokenizer
@@ -20,7 +21,7 @@ try:
 except ImportError:
     missing_part("torch or onnx", "run: pip install 'celadon-text[train]'")
 
-HEADS = ("acceptability", "meaning", "before", "after")
+HEADS = ("acceptability", "meaning", "before", "after", "findings")
 
 
 def rows_of(lengths: list[int], pad: int = 0, seed: int = 1) -> tuple[np.ndarray, np.ndarray]:
@@ -33,7 +34,10 @@ def rows_of(lengths: list[int], pad: int = 0, seed: int = 1) -> tuple[np.ndarray
 
 def torch_heads(network: Any, ids: np.ndarray, lengths: np.ndarray) -> list[np.ndarray]:
     with torch.no_grad():
-        return [part.numpy() for part in network(torch.from_numpy(ids), torch.from_numpy(lengths))]
+        heads = [part.numpy() for part in network(torch.from_numpy(ids), torch.from_numpy(lengths))]
+    # what is said of padding says nothing
+    there = np.arange(ids.shape[1]) < lengths[:, None]
+    return [*heads[:-1], np.where(there[:, :, None], heads[-1], 0.0)]
 
 
 def session_of(graph: bytes, threads: int = 1) -> Any:
@@ -47,7 +51,9 @@ def session_of(graph: bytes, threads: int = 1) -> Any:
 def graph_heads(session: Any, ids: np.ndarray, lengths: np.ndarray) -> list[np.ndarray]:
     if isinstance(session, bytes):
         session = session_of(session)
-    return session.run(list(HEADS), {"ids": ids, "lengths": lengths})
+    heads = session.run(list(HEADS), {"ids": ids, "lengths": lengths})
+    there = np.arange(ids.shape[1]) < lengths[:, None]
+    return [*heads[:-1], np.where(there[:, :, None], heads[-1], np.float32(0))]
 
 
 def graph_of(network: Any, precision: str) -> bytes:
@@ -59,7 +65,7 @@ def graph_of(network: Any, precision: str) -> bytes:
 
 @pytest.fixture(scope="module")
 def network() -> Any:
-    return tiny_network()
+    return tiny_network(findings=len(FINDING_KINDS), meaning=24)
 
 
 def test_the_body_is_that_of_transformers(tmp_path: Path) -> None:
@@ -67,7 +73,7 @@ def test_the_body_is_that_of_transformers(tmp_path: Path) -> None:
         from transformers import BertConfig, BertModel
     except ImportError:
         missing_part("transformers", "run: pip install 'celadon-text[hf]'")
-    from celadon.train.encoders.network import EncoderNetwork
+    from celadon.train.encoders.bases import base_network
 
     torch.manual_seed(3)
     config = BertConfig(
@@ -83,7 +89,7 @@ def test_the_body_is_that_of_transformers(tmp_path: Path) -> None:
         for weight in theirs.parameters():
             weight.add_(torch.randn_like(weight) * 0.1)
     theirs.save_pretrained(tmp_path)
-    ours = EncoderNetwork.from_minilm(tmp_path).eval()
+    ours = base_network(tmp_path).eval()
     ids, lengths = rows_of([11, 3, 7])
     mask = (np.arange(11) < lengths[:, None]).astype(np.int64)
     with torch.no_grad():
@@ -103,18 +109,19 @@ def test_padding_is_not_looked_at(network: Any) -> None:
     for at, length in enumerate(lengths):
         alone = torch_heads(network, ids[at : at + 1, :length], np.array([length]))
         for a, b in zip(one, alone, strict=True):
-            np.testing.assert_allclose(a[at], b[0], atol=1e-5)
+            of_row = a[at][:length] if a.ndim == 3 else a[at]
+            np.testing.assert_allclose(of_row, b[0], atol=1e-5)
 
 
 @pytest.mark.usefixtures("bfloat16")
 def test_every_weight_is_learned_also_in_16_bits() -> None:
-    network = tiny_network().train()
+    network = tiny_network(findings=3, meaning=24).train()
     ids, lengths = (torch.from_numpy(part) for part in rows_of([9, 2, 5, 9]))
     with torch.autocast("cpu", torch.bfloat16):
         heads = network(ids, lengths)
         order = network.order_logits(type(heads)(*(h[:2] for h in heads)), type(heads)(*(h[2:] for h in heads)))
     assert {part.dtype for part in (*heads, order)} == {torch.float32}
-    (heads.acceptability.sum() + heads.meaning[:, 0].sum() + order.sum()).backward()
+    (heads.acceptability.sum() + heads.meaning[:, 0].sum() + order.sum() + heads.findings.sum()).backward()
     for name, weight in network.named_parameters():
         assert weight.grad is not None, name
         assert torch.isfinite(weight.grad).all(), name
@@ -159,6 +166,16 @@ def test_scores_do_not_depend_on_neighbors_and_threads(network: Any, threads: in
             np.testing.assert_allclose(a, b[at : at + size], rtol=0, atol=2e-6)
 
 
+def test_a_network_without_findings_has_a_graph_without_them() -> None:
+    network = tiny_network()
+    session, rows = session_of(graph_of(network, "fp32")), rows_of([9, 4])
+    assert [output.name for output in session.get_outputs()] == list(HEADS[:-1])
+    ids, lengths = rows
+    heads = session.run(list(HEADS[:-1]), {"ids": ids, "lengths": lengths})
+    for ours, expected in zip(heads, torch_heads(network, *rows)[:-1], strict=True):
+        np.testing.assert_allclose(ours, expected, atol=1e-4)
+
+
 def test_the_graph_is_the_same_bytes_each_time(network: Any) -> None:
     assert graph_of(network, "int8") == graph_of(network, "int8")
 
@@ -178,6 +195,7 @@ def test_a_folder_is_written_whole(tmp_path: Path, network: Any) -> None:
         "cls_id": CLS,
         "sep_id": SEP,
         "pad_id": 0,
+        "findings": list(FINDING_KINDS),
         "base": "none",
     }
     with pytest.raises(UsageError, match="is there already"):
@@ -222,7 +240,7 @@ CONFIG = {
 def test_a_folder_that_is_no_bert_is_told_in_one_line(tmp_path: Path, config: Any, weights: Any, told: str) -> None:
     from safetensors.torch import save_file
 
-    from celadon.train.encoders.network import EncoderNetwork
+    from celadon.train.encoders.bases import base_network
 
     if config is not None:
         (tmp_path / "config.json").write_text(config)
@@ -231,5 +249,5 @@ def test_a_folder_that_is_no_bert_is_told_in_one_line(tmp_path: Path, config: An
     elif weights is not None:
         save_file({"x": torch.zeros(1)}, tmp_path / "model.safetensors")
     with pytest.raises(InputError, match=told) as raised:
-        EncoderNetwork.from_minilm(tmp_path)
+        base_network(tmp_path)
     assert "\n" not in str(raised.value)

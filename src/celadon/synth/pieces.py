@@ -201,16 +201,19 @@ class DamageKind:
     weight: float  # how often it is chosen, relative to the others
     severity: float  # how bad one such damage is in a short sentence, 0 to 1
     local: bool = True  # whether the fault stays in its place, so that it weighs less in a long sentence
+    spacing: bool = False  # whether white space alone may be the damage
 
 
 class Kinds(dict[str, DamageKind]):
     """Kinds of damage by name; the order decides what is drawn."""
 
-    def add(self, weight: float, severity: float, *, local: bool = True) -> Callable[[Make], Make]:
+    def add(
+        self, weight: float, severity: float, *, local: bool = True, spacing: bool = False
+    ) -> Callable[[Make], Make]:
         """Register a function under its own name."""
 
         def register(make: Make) -> Make:
-            self[make.__name__] = DamageKind(make, weight, severity, local)
+            self[make.__name__] = DamageKind(make, weight, severity, local, spacing)
             return make
 
         return register

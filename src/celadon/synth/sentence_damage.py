@@ -46,7 +46,7 @@ def damage(sentence: str, rng: Rng, others: Others) -> Damaged | None:
     made = sentence
     for _ in range(_TRIES):
         name = _NAMES[int(np.searchsorted(_BOUNDS, rng.random() * _BOUNDS[-1], side="right"))]
-        once = _apply(name, whole, rng, others) if name not in kinds else None
+        once = apply_kind(name, KINDS[name], whole, rng, others) if name not in kinds else None
         # a second damage may undo the first, and what is left of many cuts may be a fine short sentence
         if once is None or fold(once.text) == fold(sentence) or len(once.text.split()) < enough:
             continue
@@ -62,11 +62,11 @@ def damage_by(kind: str, sentence: str, rng: Rng, others: Others) -> Damaged | N
     """Damage a sentence in one way, one of the names in ``KINDS``; see :func:`damage`."""
     if kind not in KINDS:
         raise UsageError(f"unknown kind of damage {kind!r}; known: {', '.join(KINDS)}")
-    return _apply(kind, split(sentence), rng, others)
+    return apply_kind(kind, KINDS[kind], split(sentence), rng, others)
 
 
-def _apply(kind: str, whole: Sentence, rng: Rng, others: Others) -> Damaged | None:
-    way = KINDS[kind]
+def apply_kind(kind: str, way: DamageKind, whole: Sentence, rng: Rng, others: Others) -> Damaged | None:
+    """Damage a sentence in the way that is called ``kind``; None where that changes nothing."""
     try:
         pieces = way.make(whole, rng, others) if whole.pieces else None
     except DoesNotApply:
@@ -79,7 +79,7 @@ def _apply(kind: str, whole: Sentence, rng: Rng, others: Others) -> Damaged | No
         text = text.lstrip(_MARKS + " ")
     if kind != "beginning_cut" and original[:1].isupper():
         text = capital(text)
-    if not text or fold(text) == fold(original):
+    if not text or (original.casefold() == text.casefold() if way.spacing else fold(original) == fold(text)):
         return None
     weight = min(1.0, (_LONG / len(whole.pieces)) ** 0.25) if way.local else 1.0
     return Damaged(text, (kind,), way.severity * weight)

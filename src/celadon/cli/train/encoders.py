@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Mapping
 from typing import Any
 
 from celadon.cli.train.options import (
@@ -25,7 +26,8 @@ checkpoint when the same command is given again. Then:
 """
 _ACCEPTABILITY = """\
 Sentences of the corpus (plain text, also .xz, .gz; a paragraph a line, a blank line between articles) and of treebanks
-are set against copies damaged in the ways of learners and of machines; labelled sentences are learnt as they are. With
+are set against copies damaged in the ways of learners and of machines, each word with a label; labelled sentences are
+learnt as they are. With
 --teacher some are learnt as a language model judges them that celadon train teacher has trained. A run that was stopped
 goes on from its last checkpoint when the same command is given again. Then:
   celadon train order CORPUS --network my-network.safetensors --output my-encoder
@@ -39,11 +41,19 @@ _SOURCES = {
     "labelled": "sentences labelled as CoLA's",
     "disfluent": "bad sentences, as celadon synth makes them",
 }
+_FIT_HALF = {
+    "genres": "sound texts of many genres, one JSON object a line; documents of the fit half are used",
+    "edits": "sentences before and after a correction, of the fit half too",
+}
 _EXAMPLES = {
     "pairs": "sentences of the corpus, each with a damaged copy",
     "treebank_passes": "how often each sentence of a treebank is taken, each time with another damaged copy",
     "labelled_passes": "how often each labelled sentence is taken",
     "held_out": "pairs of articles kept apart to measure on",
+    "genre_pairs": "sentences of all genres together, each with a damaged copy",
+    "fragments": "headings and other fragments of the genres",
+    "edit_passes": "how often each correction is taken",
+    "slips": "share of the damaged copies with a slip or two, as people make them",
     "passes": "how often all that is gone through",
     "batch_tokens": "positions in a batch",
     "longest": "tokens of a sentence that are trained on",
@@ -59,7 +69,12 @@ _TEACHER_NUMBERS = _EXAMPLES | {
 }
 _ACCEPTABILITY_NUMBERS = _EXAMPLES | {
     "taught": "sentences that the teacher is asked about, each with its damaged copy",
-    "meaning": "weight of the meaning vectors staying what they were",
+    "layers": "layers of the base that are used, counted from the first; 0 for all",
+    "frozen": "lowest parts that are not trained: 1 the embeddings, 2 the first layer too, and so on",
+    "head_rate": "how many times faster than the base the heads learn",
+    "findings": "weight of knowing what is wrong with each word; 0 for an encoder that does not say it",
+    "sound_words": "how much a sound word counts in that, beside a faulty one",
+    "meaning": "weight of the meaning vectors being those of MiniLM",
     "order": "weight of knowing which of two neighbours comes first",
 }
 _ORDER_NUMBERS = {
@@ -87,14 +102,17 @@ def add_parsers(kinds: Any) -> None:
     add_numbers(command, TeacherRecipe, _TEACHER_NUMBERS)
     add_run(command, "the examples")
 
-    description = "Train a sentence encoder to tell sound sentences from damaged ones, starting from MiniLM."
+    description = "Train a sentence encoder to tell sound sentences from damaged ones, and to name the wrong words."
     meaning = "a sentence encoder that tells sound sentences from others"
     command = add_kind(kinds, "acceptability", _train_acceptability, meaning, description, _ACCEPTABILITY)
     add_corpus(command, "where the encoder is to be; a new folder")
     _add_sources(command)
+    _add_files(command, _FIT_HALF)
     command.add_argument("--network", metavar="FILE", help="keep the network too, for celadon train order")
     command.add_argument("--teacher", metavar="FILE", help="what celadon train teacher made, to learn from too")
-    command.add_argument("--base", default="minilm", metavar="NAME", help="the encoder to begin with (default: minilm)")
+    command.add_argument(
+        "--base", default="minilm", metavar="NAME", help="the encoder to begin with: minilm, quire (default: minilm)"
+    )
     add_numbers(command, AcceptabilityRecipe, _ACCEPTABILITY_NUMBERS)
     add_precision(command)
     command.add_argument("--about", default="", metavar="TEXT", help=ABOUT)
@@ -119,7 +137,11 @@ def add_parsers(kinds: Any) -> None:
 
 
 def _add_sources(command: argparse.ArgumentParser) -> None:
-    for name, meaning in {**_SOURCES, "test": "labelled sentences to measure on"}.items():
+    _add_files(command, {**_SOURCES, "test": "labelled sentences to measure on"})
+
+
+def _add_files(command: argparse.ArgumentParser, meanings: Mapping[str, str]) -> None:
+    for name, meaning in meanings.items():
         command.add_argument(f"--{name}", action="append", default=[], metavar="FILE", help=meaning)
 
 
@@ -157,7 +179,9 @@ def _train_acceptability(arguments: argparse.Namespace) -> int:
         arguments.corpus,
         arguments.output,
         recipe_of(arguments, AcceptabilityRecipe),
-        **chosen(arguments, *_SOURCES, "test", "network", "teacher", "base", "about", "work", "fresh", "threads"),
+        **chosen(
+            arguments, *_SOURCES, *_FIT_HALF, "test", "network", "teacher", "base", "about", "work", "fresh", "threads"
+        ),
         report=TERMINAL,
     )
     pairs = trained.pairs[0]

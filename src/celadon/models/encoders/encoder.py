@@ -1,4 +1,4 @@
-"""Sentence encoders: texts in; acceptability, meaning and order out.
+"""Sentence encoders: texts in; acceptability, meaning, order and faulty words out.
 
 Those that this project trains are folders of the format ``celadon-encoder/1``, which ONNX Runtime runs.
 """
@@ -16,6 +16,7 @@ import numpy.typing as npt
 
 from celadon.core import FloatArray, InputError, IntArray, UsageError
 from celadon.io.values import mend_surrogates
+from celadon.models.encoders.word_findings import FINDING_KINDS, WordFindings, read_words
 from celadon.models.networks.onnx_model import Description, Graph, ModelParts, OnnxModel, load_parts, read_description
 from celadon.models.networks.self_check import RowCheck
 from celadon.models.networks.windows import TextWindow, Window, plan_windows, same_length_batches
@@ -36,7 +37,8 @@ class Encoded:
 
     ``acceptability`` is a logit, above 0 where a text is rather a proper sentence than not; ``meaning`` a vector of
     length 1, so that the product of two is their cosine; ``before`` and ``after`` are the text as the first and as the
-    second of two, compared with the weights ``order``, [2, width of before] (see :func:`order_logits`).
+    second of two, compared with the weights ``order``, [2, width of before] (see :func:`order_logits`). ``words`` says
+    of each text how likely its words are wrong; None where the encoder does not tell.
     """
 
     acceptability: FloatArray
@@ -44,6 +46,7 @@ class Encoded:
     before: Float32Array
     after: Float32Array
     order: FloatArray
+    words: tuple[WordFindings, ...] | None = None
 
     def __len__(self) -> int:
         return len(self.acceptability)
@@ -57,6 +60,7 @@ class Encoded:
             meaning=self.meaning[at],
             before=self.before[at],
             after=self.after[at],
+            words=None if self.words is None else tuple(self.words[row] for row in at.tolist()),
         )
 
 
@@ -141,6 +145,8 @@ def forget_encoders() -> None:
 
 FORMAT = "celadon-encoder/1"
 HEADS = ("acceptability", "meaning", "before", "after")
+FINDINGS = "findings"
+"""The output with a logit per token and class of ``FINDING_KINDS``, which not every encoder has."""
 # what stands around the tokens of every window
 _MARKS = 2
 # Texts whose tokens are held at once.
@@ -159,6 +165,7 @@ class EncoderDescription(Description, frozen=True, kw_only=True):
     cls_id: int
     sep_id: int
     batch_positions: int = 1024
+    findings: tuple[str, ...] = ()  # the classes of words, where it tells them
 
 
 class OnnxEncoder(OnnxModel[EncoderDescription]):
@@ -169,12 +176,17 @@ class OnnxEncoder(OnnxModel[EncoderDescription]):
     def __init__(self, folder: Path, name: str, parts: ModelParts[EncoderDescription], order: FloatArray) -> None:
         super().__init__(folder, name, parts)
         self._order = order
+        self._finds = bool(parts.description.findings)
         self._widths = {item.name: item.shape[1] for item in self._session.get_outputs() if len(item.shape) > 1}
 
     @classmethod
     def open(cls, folder: Path, name: str, threads: int | None = None) -> OnnxEncoder:
         """Load an encoder from a folder of the format ``celadon-encoder/1``; without ``threads``, one per core."""
-        parts = load_parts(folder, EncoderDescription, _GRAPH, threads)
+        findings = read_encoder(folder).findings
+        if findings not in ((), FINDING_KINDS):
+            raise InputError(f"{folder / 'model.json'}: its findings are of other kinds; train the model again")
+        graph = replace(_GRAPH, outputs=_GRAPH.outputs | {FINDINGS}) if findings else _GRAPH
+        parts = load_parts(folder, EncoderDescription, graph, threads)
         width = next(item.shape[1] for item in parts.graph.session.get_outputs() if item.name == "before")
         return cls(folder, name, parts, _load_order(folder / "order.npy", width))
 
@@ -187,21 +199,30 @@ class OnnxEncoder(OnnxModel[EncoderDescription]):
         """Encode texts; one row per text, in their order."""
         numbers = {text: number for number, text in enumerate(dict.fromkeys(texts))}
         distinct = list(numbers)
-        found = self._empty(len(distinct))
+        found, words = self._empty(len(distinct)), list[WordFindings]()
         for at in range(0, len(distinct), _TEXTS_AT_ONCE):
-            part = self._encode_distinct(distinct[at : at + _TEXTS_AT_ONCE])
+            part = self._encode_distinct(distinct[at : at + _TEXTS_AT_ONCE], words)
             for name, rows in part.items():
                 found[name][at : at + len(rows)] = rows
         logits = found["acceptability"].astype(np.float64)
-        encoded = Encoded(logits, found["meaning"], found["before"], found["after"], self._order)
+        encoded = Encoded(
+            logits,
+            found["meaning"],
+            found["before"],
+            found["after"],
+            self._order,
+            tuple(words) if self._finds else None,
+        )
         return encoded.take([numbers[text] for text in texts])
 
     def _empty(self, rows: int) -> dict[str, Float32Array]:
         sizes = {name: (rows, self._widths[name]) if name in self._widths else (rows,) for name in HEADS}
         return {name: np.empty(size, dtype=np.float32) for name, size in sizes.items()}
 
-    def _encode_distinct(self, texts: Sequence[str]) -> Mapping[str, Float32Array]:
-        tokens = [self._tokenizer.encode(mend_surrogates(text), add_special_tokens=False).ids for text in texts]
+    def _encode_distinct(self, texts: Sequence[str], words: list[WordFindings]) -> Mapping[str, Float32Array]:
+        """Encode texts; what is found of their words is added to ``words``."""
+        read = [self._tokenizer.encode(mend_surrogates(text), add_special_tokens=False) for text in texts]
+        tokens = [encoding.ids for encoding in read]
         room = self._description.window - _MARKS
         # a text without tokens is read as well: the two marks alone
         rows = [
@@ -210,14 +231,23 @@ class OnnxEncoder(OnnxModel[EncoderDescription]):
             for window in plan_windows(len(ids), room) or [Window(0, 0, 0)]
         ]
         found = self._empty(len(rows))
+        logits = [np.zeros((len(ids), len(FINDING_KINDS)), dtype=np.float32) for ids in tokens] if self._finds else []
+        outputs = [*HEADS, FINDINGS] if self._finds else list(HEADS)
         first, last = self._description.cls_id, self._description.sep_id
         lengths = [row.window.end - row.window.start + _MARKS for row in rows]
         for batch in same_length_batches(lengths, self._description.batch_positions):
-            read = (tokens[rows[at].text][rows[at].window.start : rows[at].window.end] for at in batch)
-            ids = np.array([[first, *inner, last] for inner in read], dtype=np.int64)
+            inner = (tokens[rows[at].text][rows[at].window.start : rows[at].window.end] for at in batch)
+            ids = np.array([[first, *each, last] for each in inner], dtype=np.int64)
             feed = {"ids": ids, "lengths": np.full(len(batch), ids.shape[1], dtype=np.int64)}
-            for name, values in zip(HEADS, self._session.run(list(HEADS), feed), strict=True):
-                found[name][batch] = values
+            values = dict(zip(outputs, self._session.run(outputs, feed), strict=True))
+            for name in HEADS:
+                found[name][batch] = values[name]
+            for at, classes in zip(batch, values.get(FINDINGS, ()), strict=False):
+                start, own, end = rows[at].window
+                logits[rows[at].text][own:end] = classes[1 + own - start : 1 + end - start]
+        words += (
+            read_words(text, encoding.offsets, each) for text, encoding, each in zip(texts, read, logits, strict=False)
+        )
         return found if len(rows) == len(texts) else _join_windows(rows, found)
 
 

@@ -1,32 +1,39 @@
-"""Training the encoder to tell acceptable sentences from others."""
+"""Training the encoder to tell acceptable sentences from others, and to say which words are wrong."""
 
 from __future__ import annotations
 
 import copy
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, replace
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 import torch
 from tokenizers import Tokenizer
 from torch.nn import functional
 
 from celadon.core import InputError
+from celadon.models.encoders.mean_pooled import MINILM
+from celadon.models.encoders.word_findings import FINDING_KINDS
 from celadon.models.store import folder_of
+from celadon.train.corpus import number_texts
+from celadon.train.encoders.bases import base_network, is_tagger
 from celadon.train.encoders.classifiers import (
     ExampleBatch,
     PaddedRows,
     PairAccuracy,
     example_batches,
     example_loss,
+    findings_loss,
     label_correlation,
+    padded_rows,
     pair_accuracies,
 )
-from celadon.train.encoders.examples import Lesson, Material, Sources, prepare
+from celadon.train.encoders.examples import Lesson, Material, Meanings, Sources, prepare
 from celadon.train.encoders.graph import write_encoder
 from celadon.train.encoders.network import EncoderNetwork, Heads, KeptNetwork, save_network
 from celadon.train.encoders.recipes import AcceptabilityRecipe
@@ -39,6 +46,7 @@ from celadon.train.training_run import TrainingRun, import_torch, work_folder
 _DECAY = 0.01
 # One sound sentence in so many is also read by the encoder as it was, to keep its meaning there.
 _MEANT = 4
+_ROWS = 64
 _HARDEST = 8  # kinds of damage that the card names
 
 
@@ -62,10 +70,21 @@ class AcceptabilityTraining(TrainingRun[ExampleBatch]):
     def __init__(self, recipe: AcceptabilityRecipe, material: Material, base: Path, checkpoint: Path) -> None:
         self.recipe = recipe
         self.material = material
-        self.network = EncoderNetwork.from_minilm(base, recipe.dropout, recipe.seed)
-        self._before = copy.deepcopy(self.network).eval().requires_grad_(False)
-        weights = self.network.parameters()
-        optimiser = torch.optim.AdamW(weights, lr=recipe.learning_rate, weight_decay=_DECAY, fused=True)
+        meaning = material.trained.meant.shape[1]
+        self.network = base_network(
+            base,
+            layers=recipe.layers,
+            findings=len(FINDING_KINDS) if recipe.findings else 0,
+            meaning=meaning,
+            dropout=recipe.dropout,
+            seed=recipe.seed,
+        )
+        # a base that has a meaning of its own keeps it
+        self._before = None if meaning else copy.deepcopy(self.network).eval().requires_grad_(False)
+        self.network.freeze(recipe.frozen)
+        optimiser = torch.optim.AdamW(
+            _groups(self.network, recipe.head_rate), lr=recipe.learning_rate, weight_decay=_DECAY, fused=True
+        )
         self.total = max(1, int(len(material.trained.unit_lengths) * recipe.passes))
         run = {"recipe": recipe.fingerprint, "data": material.digest, "teacher": material.teacher}
         super().__init__(self.network, optimiser, self.total, recipe.seed, run, checkpoint)
@@ -75,21 +94,31 @@ class AcceptabilityTraining(TrainingRun[ExampleBatch]):
         return example_batches(self.material.trained, self.recipe, skip)
 
     def loss(self, batch: ExampleBatch) -> tuple[torch.Tensor, int]:
-        """Each sentence near its target, above its damaged copy, before its follower, its meaning where it was."""
-        heads, good = self._read(self.network, batch.padded), batch.good
-        loss = example_loss(heads.acceptability, batch, self.recipe.ranking)
-        if good and self.recipe.meaning:
-            some = math.ceil(good / _MEANT)
-            whole = PaddedRows(batch.padded.ids[:some], batch.padded.lengths[:some])
-            with torch.no_grad():
-                meant = self._read(self._before, whole).meaning
-            loss = loss + self.recipe.meaning * (1 - (heads.meaning[:some] * meant).sum(-1)).mean()
-        if batch.neighbours and self.recipe.order:
-            parts = (slice(0, batch.neighbours), slice(batch.neighbours, 2 * batch.neighbours))
-            first, second = (Heads(*(head[part] for head in heads)) for part in parts)
-            ordered = self.network.order_logits(first, second)
-            loss = loss + self.recipe.order * functional.softplus(-ordered).mean()
+        """Each sentence near its target, above its copy, before its follower; its meaning and words as known."""
+        heads, recipe = self._read(self.network, batch.padded), self.recipe
+        loss = example_loss(heads.acceptability, batch, recipe.ranking)
+        if recipe.findings:
+            loss = loss + recipe.findings * findings_loss(heads.findings, batch.labels, recipe.sound_words)
+        if recipe.meaning:
+            loss = loss + recipe.meaning * self._meaning_loss(heads, batch)
+        if batch.neighbours and recipe.order:
+            first, second = slice(0, batch.neighbours), slice(batch.neighbours, 2 * batch.neighbours)
+            ordered = self.network.order_logits(heads.rows(first), heads.rows(second))
+            loss = loss + recipe.order * functional.softplus(-ordered).mean()
         return loss, batch.units
+
+    def _meaning_loss(self, heads: Heads, batch: ExampleBatch) -> torch.Tensor:
+        """One minus the cosine of what rows mean and should mean; without what they should, of what the base said."""
+        if self._before is None:
+            known = ~torch.isnan(batch.meant[:, 0])
+            means, meant = heads.meaning[known], batch.meant[known]
+        else:
+            some = math.ceil(batch.good / _MEANT)
+            whole = PaddedRows(batch.padded.ids[:some], batch.padded.lengths[:some])
+            means = heads.meaning[:some]
+            with torch.no_grad():
+                meant = self._read(self._before, whole).meaning if some else means
+        return (1 - (means * meant).sum(-1)).mean() if len(means) else means.sum()
 
     def rate(self, seen: int) -> float:
         """Return the learning rate."""
@@ -99,6 +128,36 @@ class AcceptabilityTraining(TrainingRun[ExampleBatch]):
         with autocast(self.recipe.precision):
             heads: Heads = network(*padded.tensors())
         return heads
+
+
+def _groups(network: EncoderNetwork, head_rate: float) -> list[dict[str, Any]]:
+    """Return the weights to be trained: those of the base, and those of the heads, which learn faster."""
+    body = {id(weight) for weight in network.body_parameters()}
+    trained = [weight for weight in network.parameters() if weight.requires_grad]
+    return [
+        {"params": [weight for weight in trained if id(weight) in body]},
+        {"params": [weight for weight in trained if id(weight) not in body], "scale": head_rate},
+    ]
+
+
+def minilm_meanings(
+    longest: int = 256, advance: Callable[[int], None] = lambda texts: None, name: str = MINILM
+) -> Meanings:
+    """Return what MiniLM says of texts; ``advance`` is called with how many more are done."""
+
+    def meanings(texts: Sequence[str]) -> npt.NDArray[np.float32]:
+        base = folder_of(name)
+        network, encoded = base_network(base).eval(), number_texts(texts, encoder_tokenizer(base))
+        vectors = np.zeros((len(texts), network.shape.hidden), dtype=np.float32)
+        order = np.argsort(encoded.lengths, kind="stable")
+        for at in range(0, len(order), _ROWS):
+            rows = order[at : at + _ROWS]
+            with torch.no_grad():
+                vectors[rows] = network(*padded_rows(encoded, rows, longest).tensors()).meaning.numpy()
+            advance(len(rows))
+        return vectors
+
+    return meanings
 
 
 class TrainedEncoder(NamedTuple):
@@ -118,6 +177,8 @@ def train_acceptability(
     treebank: Sequence[str | Path] = (),
     labelled: Sequence[str | Path] = (),
     disfluent: Sequence[str | Path] = (),
+    genres: Sequence[str | Path] = (),
+    edits: Sequence[str | Path] = (),
     test: Sequence[str | Path] = (),
     network: str | Path | None = None,
     teacher: str | Path | None = None,
@@ -134,6 +195,9 @@ def train_acceptability(
     ----------
     corpus, treebank, labelled, disfluent
         Text files; CoNLL-U files; sentences labelled as CoLA's; bad sentences, as ``celadon synth`` makes them.
+    genres, edits
+        Sound texts of many genres, and sentences before and after a correction, one JSON object a line. Only documents
+        of the fit half are used (:mod:`celadon.instrument.halves`), then of the corpus too.
     output
         The new folder.
     recipe
@@ -145,7 +209,7 @@ def train_acceptability(
     teacher
         A file of :func:`celadon.train.encoders.teacher.train_teacher` to learn from too.
     base
-        The encoder to begin with.
+        The encoder to begin with: ``minilm``, ``quire`` or a folder. What is not MiniLM learns meaning from it.
     about
         For the card: what the data are, and their license.
     work, fresh, threads, report
@@ -156,7 +220,7 @@ def train_acceptability(
     import_torch(threads)
     recipe = recipe or AcceptabilityRecipe()
     recipe = replace(recipe, precision=usable_precision(recipe.precision, report.note))
-    sources = Sources.of(corpus, treebank, labelled, disfluent, recipe.seed)
+    sources = Sources.of(corpus, treebank, labelled, disfluent, recipe.seed, genres, edits)
     taught_by = Path(teacher) if teacher else None
     # before hours of work, lest the teacher's file be gone or another by then
     commands = [teacher_made_by(taught_by)] if taught_by else []
@@ -168,17 +232,19 @@ def train_acceptability(
             report.bar("drawing and damaging sentences", sources.corpus.size) as bar,
             _lesson(taught_by, recipe, checkpoint.parent, report) as lesson,
         ):
-            material = prepare(sources, recipe, encoder_tokenizer(start), checkpoint.parent, bar.update, lesson)
+            meanings = minilm_meanings() if is_tagger(start) and recipe.meaning else None
+            tokenizer = encoder_tokenizer(start)
+            material = prepare(sources, recipe, tokenizer, checkpoint.parent, bar.update, lesson, meanings=meanings)
         training = AcceptabilityTraining(recipe, material, start, checkpoint)
         training.run_with_bar(report)
-        tokenizer = material.tokenizer.to_str()
+        written = material.tokenizer.to_str()
         result = TrainedEncoder(
             pair_accuracies(training), {Path(path).name: label_correlation(training, str(path)) for path in test}
         )
         card = _card(training, sources, base, result, about, [command for command in commands if command])
-        write_encoder(training.network, tokenizer, folder, card=f"# {folder.name}\n\n{card}")
+        write_encoder(training.network, written, folder, card=f"# {folder.name}\n\n{card}")
         if network:
-            save_network(Path(network), KeptNetwork(training.network, tokenizer, card))
+            save_network(Path(network), KeptNetwork(training.network, written, card))
     return result
 
 
@@ -205,6 +271,7 @@ def _card(
     files = ", ".join(path.name for path in (*sources.corpus.paths, *sources.files))
     alone = len(examples.sentences) - 4 * examples.twos - 2 * examples.ones
     asked = int((~np.isnan(examples.taught)).sum())
+    words = int((examples.labels >= 0).sum())
     hardest = (f"{one.kind.replace('_', ' ')} {one.accuracy:.0%} of {one.pairs}" for one in pairs[1 : 1 + _HARDEST])
     figures = [
         f"a sentence is above its damaged copy in {pairs[0].accuracy:.1%} of {pairs[0].pairs:,} pairs kept apart",
@@ -214,13 +281,15 @@ def _card(
     ]
     return model_card(
         "",
-        "A sentence encoder: how acceptable a sentence is, what it means, which of two sentences comes first.\n"
+        "A sentence encoder: how acceptable a sentence is, which words are wrong, what it means,\n"
+        "which of two comes first. "
         f"It began as {base}.",
         about,
         [
             f"files: {files} (sha256 of all {training.material.digest})",
-            f"sentences with a damaged copy: {2 * examples.twos:,} of the corpus, {examples.ones:,} of treebanks; "
-            f"labelled sentences: {alone:,}, repetitions counted",
+            f"sentences with a damaged copy: {2 * examples.twos:,} two by two, {examples.ones:,} alone, corrections "
+            f"among them; sentences without a copy: {alone:,}; repetitions counted",
+            f"words with a label: {words:,}, of which faulty {int((examples.labels > 0).sum()):,}",
             *([f"judged by a teacher: {asked:,} of these sentences and copies"] if asked else []),
             f"kept apart: {sources.corpus.hold_out:g} of the corpus' articles (seed {sources.corpus.seed})",
         ],

@@ -14,7 +14,7 @@ from torch.nn import functional
 from celadon.core import FloatArray, IntArray
 from celadon.train.combinations.ratings import matthews, read_ratings
 from celadon.train.corpus import EncodedSentences, batches_of, number_texts
-from celadon.train.encoders.examples import Examples
+from celadon.train.encoders.examples import NO_LABEL, Examples
 from celadon.train.encoders.recipes import ExamplesRecipe
 
 if TYPE_CHECKING:
@@ -53,6 +53,8 @@ class ExampleBatch(NamedTuple):
     """Rows with what is known of each: ``good`` sentences, their copies, others; see ``Rows``."""
 
     padded: PaddedRows  # the rows
+    labels: torch.Tensor  # the class of each token, [rows, length], NO_LABEL where there is none
+    meant: torch.Tensor  # what each means, [rows, width], NaN where that is not known
     # targets, taught: how acceptable each is; a teacher's logit, NaN where there is none
     targets: torch.Tensor
     taught: torch.Tensor
@@ -69,7 +71,18 @@ def example_batches(examples: Examples, recipe: ExamplesRecipe, skip: int) -> It
         rows = examples.rows(units)
         targets, taught = (torch.from_numpy(of[rows.numbers]) for of in (examples.targets, examples.taught))
         padded = padded_rows(examples.sentences, rows.numbers, recipe.longest)
-        yield ExampleBatch(padded, targets, taught, rows.neighbours, rows.good, len(units))
+        labels = torch.from_numpy(_padded_labels(examples, rows.numbers, padded))
+        meant = torch.from_numpy(examples.meant[rows.numbers].astype(np.float32))
+        yield ExampleBatch(padded, labels, meant, targets, taught, rows.neighbours, rows.good, len(units))
+
+
+def _padded_labels(examples: Examples, rows: IntArray, padded: PaddedRows) -> IntArray:
+    labels = np.full(padded.ids.shape, NO_LABEL, dtype=np.int64)
+    starts = np.asarray(examples.sentences.starts)
+    for at, (row, length) in enumerate(zip(rows.tolist(), padded.lengths.tolist(), strict=True)):
+        # the last token is a mark, also of a row that was cut
+        labels[at, : length - 1] = examples.labels[starts[row] : starts[row] + length - 1]
+    return labels
 
 
 def example_loss(logits: torch.Tensor, batch: ExampleBatch, ranking: float) -> torch.Tensor:
@@ -82,6 +95,16 @@ def example_loss(logits: torch.Tensor, batch: ExampleBatch, ranking: float) -> t
         apart = logits[: batch.good] - logits[batch.good : 2 * batch.good]
         found = found + ranking * functional.softplus(-apart).mean()
     return found
+
+
+def findings_loss(logits: torch.Tensor, labels: torch.Tensor, sound_words: float) -> torch.Tensor:
+    """Return the cross entropy of the classes of words; a sound word counts ``sound_words`` times."""
+    weights = torch.ones(logits.shape[-1])
+    weights[0] = sound_words
+    known = labels != NO_LABEL
+    if not known.any():
+        return logits.sum() * 0.0
+    return functional.cross_entropy(logits[known], labels[known], weight=weights)
 
 
 @torch.no_grad()

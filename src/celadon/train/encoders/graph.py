@@ -17,8 +17,9 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 import numpy.typing as npt
 
-from celadon.core import InputError
-from celadon.models.encoders.encoder import CHECK, FORMAT
+from celadon.core import InputError, UsageError
+from celadon.models.encoders.encoder import CHECK, FINDINGS, FORMAT
+from celadon.models.encoders.word_findings import FINDING_KINDS
 from celadon.models.networks.quantization import quantise_blocks, quantise_rows
 from celadon.models.networks.self_check import write_reference_check
 from celadon.train.encoders.network import EncoderNetwork
@@ -60,10 +61,14 @@ class _Encoder(Graph):
             if layer + 1 == self.shape.early:
                 early = states
         self._heads(states, early)
-        widths = {"meaning": hidden, "before": self.shape.projection, "after": self.shape.projection}
+        meaning = self.shape.meaning or hidden
+        widths = {"meaning": meaning, "before": self.shape.projection, "after": self.shape.projection}
         inputs = [value("ids", INT64, ["rows", "length"]), value("lengths", INT64, ["rows"])]
         outputs = [value("acceptability", FLOAT, ["rows"])]
         outputs += [value(name, FLOAT, ["rows", width]) for name, width in widths.items()]
+        if self.shape.findings:
+            self._findings(states)
+            outputs.append(value(FINDINGS, FLOAT, ["rows", "length", self.shape.findings]))
         return self.serialised(self.made("celadon_encoder", inputs, outputs), _OPSET, _IR)
 
     def _weight(self, name: str) -> str:
@@ -130,14 +135,21 @@ class _Encoder(Graph):
         shares = self._shares()
         mean = self._mean(last, shares, "mean")
         early_mean = self._mean(self.add("Reshape", [early, "apart"], "early"), shares, "early_mean")
-        length = self.add("ReduceL2", [mean, self.integers(-1)], "mean_length", keepdims=1)
-        self.add("Div", [mean, self.add("Max", [length, self.number(_SHORTEST)], "mean_divisor")], "meaning")
+        meant = self._linear(mean, "meaning", "meant") if self.shape.meaning else mean
+        length = self.add("ReduceL2", [meant, self.integers(-1)], "mean_length", keepdims=1)
+        self.add("Div", [meant, self.add("Max", [length, self.number(_SHORTEST)], "mean_divisor")], "meaning")
         both = self.add("Concat", [first, mean], "both", axis=1)
         bent = self.add("Tanh", [self._linear(both, "classifier", "classified")], "classified_bent")
         self.add("Squeeze", [self._linear(bent, "acceptability", "logit"), self.integers(1)], "acceptability")
         ordered = self.add("Concat", [both, early_mean], "ordered", axis=1)
         self._linear(ordered, "before", "before")
         self._linear(ordered, "after", "after")
+
+    def _findings(self, states: str) -> None:
+        """Add a logit per token and class."""
+        logits = self._linear(states, "findings", "flat_findings")
+        size = self.add("Concat", ["size", self.integers(self.shape.findings)], "findings_size", axis=0)
+        self.add("Reshape", [logits, size], FINDINGS)
 
     def _shares(self) -> str:
         """What each token counts in the mean of its row, [rows, length, 1]: nothing behind the row's end."""
@@ -183,6 +195,10 @@ def write_encoder(
     weights = {name: weight.detach().float().cpu().numpy() for name, weight in network.named_parameters()}
     marks = _marks(tokenizer_json)
     described = {"format": FORMAT, "name": folder.name, "window": window, "scripts": list(scripts)}
+    if network.shape.findings:
+        if network.shape.findings != len(FINDING_KINDS):
+            raise UsageError(f"an encoder has {len(FINDING_KINDS)} classes of findings, not {network.shape.findings}")
+        described[FINDINGS] = list(FINDING_KINDS)
     described |= marks | dict(facts)
     graph = encoder_graph(weights, network.shape, window, precision)
     with new_folder(folder) as draft:

@@ -1,23 +1,22 @@
 """The sentence encoder with its heads, as it is trained (needs torch).
 
-The body is a BERT of the size of MiniLM: embeddings, then layers of attention and a feed-forward net, each normalised
-after its sum. Every head reads the same pass over a sentence. What stands behind a sentence's length changes nothing.
+The body is a BERT (:mod:`celadon.train.encoders.bases` reads its weights): embeddings, then layers of attention and a
+feed-forward net, each normalised after its sum. Every head reads the same pass over a sentence. What stands behind a
+sentence's length changes nothing.
 """
 
 from __future__ import annotations
 
 import dataclasses
 import json
-from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import torch
 from torch import nn
 from torch.nn import functional
 
-from celadon.core import InputError
 from celadon.train.training_run import is_not, read_tensors, write_tensors
 
 _STD = 0.02
@@ -40,6 +39,8 @@ class EncoderShape:
     early: int = 2
     classifier: int = 192  # the width of the acceptability head
     projection: int = 64  # the width of the order projections
+    findings: int = 0  # the classes of the head per token; 0 for none
+    meaning: int = 0  # the width of the projection to meaning; 0 where meaning is the mean of the last layer itself
     epsilon: float = 1e-12  # what the normalisation adds to a variance
 
 
@@ -47,10 +48,16 @@ class Heads(NamedTuple):
     """What the encoder says of each row, always in float32."""
 
     acceptability: torch.Tensor  # a logit, [rows]
-    meaning: torch.Tensor  # the normalised mean of the last layer, [rows, hidden]
+    meaning: torch.Tensor  # of length 1, [rows, hidden or the width of its projection]
     # before, after: the row as the first and as the second of two sentences, [rows, projection]
     before: torch.Tensor
     after: torch.Tensor
+    # a logit per token and class, [rows, length, classes]; no class where there is no such head
+    findings: torch.Tensor = torch.empty(0)
+
+    def rows(self, rows: slice) -> Heads:
+        """Return some of the rows."""
+        return Heads(*(head[rows] for head in self))
 
 
 class EncoderLayer(nn.Module):
@@ -82,7 +89,7 @@ class EncoderLayer(nn.Module):
 
 
 class EncoderNetwork(nn.Module):
-    """A sentence encoder: one pass gives acceptability, meaning and order.
+    """A sentence encoder: one pass gives acceptability, meaning, order and what is wrong with each token.
 
     Dropout is of what the heads read; the seed is for the weights that are not loaded from elsewhere.
     """
@@ -100,22 +107,21 @@ class EncoderNetwork(nn.Module):
         self.after = nn.Linear(3 * shape.hidden, shape.projection)
         self.order_weight = nn.Parameter(torch.empty(shape.projection))
         self.order_offset = nn.Parameter(torch.zeros(shape.projection))
+        self.findings = nn.Linear(shape.hidden, shape.findings) if shape.findings else None
+        self.meaning = nn.Linear(shape.hidden, shape.meaning) if shape.meaning else None
         self.dropout = nn.Dropout(dropout)
         self._initialise(seed)
 
-    @classmethod
-    def from_minilm(cls, folder: str | Path, dropout: float = 0.1, seed: int = 0) -> EncoderNetwork:
-        """Take the body from a folder with the ``config.json`` and ``model.safetensors`` of a BERT; heads are new."""
-        folder = Path(folder)
-        config = _read_config(folder / "config.json")
-        weights = _read_weights(folder / "model.safetensors")
-        try:
-            network = cls(_shape_of(config), dropout, seed)
-            network.load_state_dict(_body(weights, network.shape), strict=False)
-        except (KeyError, RuntimeError, ValueError, TypeError) as error:
-            reason = " ".join(str(error).split())[:300]
-            raise InputError(f"{folder}: is not a BERT that can be continued: {reason}") from error
-        return network
+    def freeze(self, lowest: int) -> None:
+        """Exclude the lowest parts from training: 1 the embeddings, 2 the first layer too, and so on."""
+        embeddings = nn.ModuleList([self.tokens, self.places, self.embedded_norm])
+        for part in [embeddings, *self.layers][:lowest]:
+            part.requires_grad_(requires_grad=False)
+
+    def body_parameters(self) -> list[nn.Parameter]:
+        """Return what a base gives: the weights of the embeddings and of the layers."""
+        parts = (self.tokens, self.places, self.embedded_norm, self.layers)
+        return [weight for part in parts for weight in part.parameters()]
 
     def forward(self, ids: torch.Tensor, lengths: torch.Tensor) -> Heads:
         """Encode rows of tokens, [rows, length], each from [CLS] to [SEP]; what comes after its length is ignored."""
@@ -154,11 +160,14 @@ class EncoderNetwork(nn.Module):
         both = torch.cat([states[:, 0], mean], dim=-1)
         hidden = torch.tanh(self.classifier(self.dropout(both)))
         ordered = self.dropout(torch.cat([both, _mean(early, there)], dim=-1))
+        meaning = mean if self.meaning is None else self.meaning(mean).float()
+        findings = states[:, :, :0] if self.findings is None else self.findings(self.dropout(states)).float()
         return Heads(
             acceptability=self.acceptability(self.dropout(hidden)).squeeze(-1).float(),
-            meaning=functional.normalize(mean, dim=-1),
+            meaning=functional.normalize(meaning, dim=-1),
             before=self.before(ordered).float(),
             after=self.after(ordered).float(),
+            findings=findings,
         )
 
     def _initialise(self, seed: int) -> None:
@@ -175,71 +184,6 @@ def _mean(states: torch.Tensor, there: torch.Tensor) -> torch.Tensor:
     """The mean over a row's own tokens."""
     kept = states.masked_fill(~there[:, :, None], 0.0)
     return kept.sum(1) / there.sum(1, keepdim=True)
-
-
-def _read_config(path: Path) -> Mapping[str, Any]:
-    try:
-        config = json.loads(path.read_bytes())
-    except OSError as error:
-        raise InputError(f"{path}: cannot be read: {error.strerror or error}") from error
-    except ValueError as error:
-        raise InputError(f"{path}: is not JSON: {error}") from error
-    if not isinstance(config, dict):
-        raise InputError(f"{path}: is not a JSON object")
-    return config
-
-
-def _read_weights(path: Path) -> dict[str, torch.Tensor]:
-    from safetensors import SafetensorError
-    from safetensors.torch import load_file
-
-    try:
-        return load_file(path)
-    except OSError as error:
-        raise InputError(f"{path}: cannot be read: {error.strerror or error}") from error
-    except SafetensorError as error:
-        raise InputError(f"{path}: is not a safetensors file: {error}") from error
-
-
-def _shape_of(config: Mapping[str, Any]) -> EncoderShape:
-    if config.get("hidden_act") != "gelu" or config.get("position_embedding_type", "absolute") != "absolute":
-        raise ValueError("only exact GELU and absolute positions are known")
-    layers = int(config["num_hidden_layers"])
-    return EncoderShape(
-        vocabulary=int(config["vocab_size"]),
-        hidden=int(config["hidden_size"]),
-        layers=layers,
-        heads=int(config["num_attention_heads"]),
-        inner=int(config["intermediate_size"]),
-        positions=int(config["max_position_embeddings"]),
-        early=min(2, layers),
-        epsilon=float(config["layer_norm_eps"]),
-    )
-
-
-def _body(weights: Mapping[str, torch.Tensor], shape: EncoderShape) -> dict[str, torch.Tensor]:
-    """The body's weights under our names."""
-    weights = {name.removeprefix("bert."): weight.float() for name, weight in weights.items()}
-    # there is only ever one segment, so that its vector belongs to every place
-    segment = weights["embeddings.token_type_embeddings.weight"][0]
-    found = {
-        "tokens.weight": weights["embeddings.word_embeddings.weight"],
-        "places.weight": weights["embeddings.position_embeddings.weight"] + segment,
-    }
-    parts = {"embedded_norm": "embeddings.LayerNorm"}
-    for at in range(shape.layers):
-        theirs, ours = f"encoder.layer.{at}", f"layers.{at}"
-        parts[f"{ours}.attended"] = f"{theirs}.attention.output.dense"
-        parts[f"{ours}.attended_norm"] = f"{theirs}.attention.output.LayerNorm"
-        parts[f"{ours}.inner"] = f"{theirs}.intermediate.dense"
-        parts[f"{ours}.outer"] = f"{theirs}.output.dense"
-        parts[f"{ours}.outer_norm"] = f"{theirs}.output.LayerNorm"
-    for kind in ("weight", "bias"):
-        found |= {f"{ours}.{kind}": weights[f"{theirs}.{kind}"] for ours, theirs in parts.items()}
-        for at in range(shape.layers):
-            split = [weights[f"encoder.layer.{at}.attention.self.{of}.{kind}"] for of in ("query", "key", "value")]
-            found[f"layers.{at}.attention.{kind}"] = torch.cat(split)
-    return found
 
 
 _WHAT = "a network that celadon train acceptability kept"

@@ -22,20 +22,28 @@ class Amounts(NamedTuple):
     pairs: int = 150_000
     # treebank_passes, labelled_passes: how often each sentence of a treebank (each time with another damaged copy)
     # and each labelled one is taken
-    treebank_passes: int = 4
-    labelled_passes: int = 5
+    treebank_passes: float = 4.0
+    labelled_passes: float = 5.0
     held_out: int = 4_000  # pairs of the articles kept apart, for measuring
+    genre_pairs: int = 30_000  # sentences of all files of genres together, alike of each, each with one damaged copy
+    fragments: int = 4_000  # headings, questions and other fragments of the genres
+    edit_passes: int = 3  # how often each correction is taken
+    slips: float = 0.6  # the share of damaged copies with a slip or two, as people make them
 
 
 @dataclass(frozen=True)
 class ExamplesRecipe:
     """What decides the examples of a run, and how they are gone through."""
 
-    # pairs, treebank_passes, labelled_passes, held_out: how much is taken of each source: see :class:`Amounts`
+    # pairs to slips: how much is taken of each source: see :class:`Amounts`
     pairs: int = Amounts().pairs
-    treebank_passes: int = Amounts().treebank_passes
-    labelled_passes: int = Amounts().labelled_passes
+    treebank_passes: float = Amounts().treebank_passes
+    labelled_passes: float = Amounts().labelled_passes
     held_out: int = Amounts().held_out
+    genre_pairs: int = Amounts().genre_pairs
+    fragments: int = Amounts().fragments
+    edit_passes: int = Amounts().edit_passes
+    slips: float = Amounts().slips
     passes: float = 1.0  # how often the examples are gone through
     batch_tokens: int = 2_048  # positions in a batch, padding included
     longest: int = 96  # tokens of a sentence that are trained on
@@ -52,7 +60,7 @@ class ExamplesRecipe:
     @property
     def amounts(self) -> Amounts:
         """How much is taken of each source."""
-        return Amounts(self.pairs, self.treebank_passes, self.labelled_passes, self.held_out)
+        return Amounts(**{name: getattr(self, name) for name in Amounts._fields})
 
     @property
     def fingerprint(self) -> str:
@@ -72,7 +80,12 @@ class AcceptabilityRecipe(ExamplesRecipe):
 
     # how many sentences a teacher, where there is one, is asked about; their damaged copies are asked about too
     taught: int = 20_000
-    meaning: float = 2.0  # the weight of the meaning vectors staying what they were
+    layers: int = 0  # how many layers of the base are used, counted from the first; 0 for all
+    frozen: int = 0  # how many of the lowest parts are not trained: 1 the embeddings, 2 the first layer too, and so on
+    head_rate: float = 1.0  # how many times the learning rate of the base the heads learn with
+    findings: float = 1.0  # the weight of knowing what is wrong with each word; 0 for an encoder that does not say it
+    sound_words: float = 0.5  # how much a sound word counts in that, beside a faulty one
+    meaning: float = 2.0  # the weight of the meaning vectors being those of MiniLM
     order: float = 0.5  # the weight of a sentence being known to stand before the one that follows it
     precision: str = "float32"  # ``bfloat16`` multiplies in 16 bits, on a machine that can; the weights stay in 32
 
@@ -86,8 +99,8 @@ class TeacherRecipe(ExamplesRecipe):
     """How a language model is made a judge of sentences."""
 
     pairs: int = 6_000
-    treebank_passes: int = 1
-    labelled_passes: int = 2
+    treebank_passes: float = 1.0
+    labelled_passes: float = 2.0
     held_out: int = 500
     learning_rate: float = 3e-5
     depth: int = 0  # how many layers of the model are used, counted from the first; 0 for all
