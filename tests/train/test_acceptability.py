@@ -81,7 +81,7 @@ def _write_base(base: Path, words: list[str]) -> None:
 
 
 def _material(files: Path, work: Path):  # type: ignore[no-untyped-def]
-    from celadon.train.encoders.acceptability import encoder_tokenizer
+    from celadon.train.encoders.bases import encoder_tokenizer
     from celadon.train.encoders.examples import Sources, prepare
 
     sources = Sources(Corpus((files / "corpus.txt",), 0.1), (files / "bank.conllu",), (files / "labels.tsv",))
@@ -104,7 +104,7 @@ def test_units_keep_sentences_beside_their_copies(files: Path, tmp_path: Path) -
 
 
 def test_made_sentences_are_learnt_as_bad_ones(files: Path, tmp_path: Path) -> None:
-    from celadon.train.encoders.acceptability import encoder_tokenizer
+    from celadon.train.encoders.bases import encoder_tokenizer
     from celadon.train.encoders.examples import Sources, prepare
 
     made = tmp_path / "made.jsonl"

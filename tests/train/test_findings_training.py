@@ -83,7 +83,7 @@ def test_only_the_fit_half_is_learned_from(files: Path, rows: dict[Half, Path]) 
 
 
 def test_labels_stand_at_the_first_token_of_each_word(files: Path, rows: dict[Half, Path]) -> None:  # noqa: F811
-    from celadon.train.encoders.acceptability import encoder_tokenizer
+    from celadon.train.encoders.bases import encoder_tokenizer
     from celadon.train.encoders.examples import NO_LABEL, make_examples, make_units, row_labels
 
     sources, tokenizer = sources_of(files, rows), encoder_tokenizer(files / "base")
@@ -115,8 +115,8 @@ def test_the_loss_of_words_is_their_weighted_cross_entropy() -> None:
 
 
 def test_frozen_parts_stay_what_they_were(files: Path, rows: dict[Half, Path], tmp_path: Path) -> None:  # noqa: F811
-    from celadon.train.encoders.acceptability import AcceptabilityTraining, encoder_tokenizer
-    from celadon.train.encoders.bases import base_network
+    from celadon.train.encoders.acceptability import AcceptabilityTraining
+    from celadon.train.encoders.bases import base_network, encoder_tokenizer
     from celadon.train.encoders.examples import prepare
 
     recipe = AcceptabilityRecipe(

@@ -4,24 +4,19 @@ from __future__ import annotations
 
 import copy
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 import torch
-from tokenizers import Tokenizer
 from torch.nn import functional
 
-from celadon.core import InputError
-from celadon.models.encoders.mean_pooled import MINILM
 from celadon.models.encoders.word_findings import FINDING_KINDS
 from celadon.models.store import folder_of
-from celadon.train.corpus import number_texts
-from celadon.train.encoders.bases import base_network, is_tagger
+from celadon.train.encoders.bases import base_network, encoder_tokenizer, is_tagger
 from celadon.train.encoders.classifiers import (
     ExampleBatch,
     PaddedRows,
@@ -30,11 +25,11 @@ from celadon.train.encoders.classifiers import (
     example_loss,
     findings_loss,
     label_correlation,
-    padded_rows,
     pair_accuracies,
 )
-from celadon.train.encoders.examples import Lesson, Material, Meanings, Sources, prepare
+from celadon.train.encoders.examples import Lesson, Material, Sources, prepare
 from celadon.train.encoders.graph import write_encoder
+from celadon.train.encoders.meaning import fit_meaning, minilm_meanings
 from celadon.train.encoders.network import EncoderNetwork, Heads, KeptNetwork, save_network
 from celadon.train.encoders.recipes import AcceptabilityRecipe
 from celadon.train.encoders.teacher import open_teacher, teacher_made_by
@@ -46,22 +41,9 @@ from celadon.train.training_run import TrainingRun, import_torch, work_folder
 _DECAY = 0.01
 # One sound sentence in so many is also read by the encoder as it was, to keep its meaning there.
 _MEANT = 4
-_ROWS = 64
+# sentences that the projection to meaning is fitted to before training and after it
+_FIRST_FITTED, _FITTED = 2_000, 12_000
 _HARDEST = 8  # kinds of damage that the card names
-
-
-def encoder_tokenizer(base: Path) -> Tokenizer:
-    """The tokenizer of an encoder, which puts the marks round a text and neither cuts nor pads."""
-    from tokenizers.processors import BertProcessing
-
-    from celadon.models.store.model_files import load_tokenizer
-
-    tokenizer = load_tokenizer(base / "tokenizer.json")
-    separator, first = (tokenizer.token_to_id(mark) for mark in ("[SEP]", "[CLS]"))
-    if separator is None or first is None:
-        raise InputError(f"{base}: its tokenizer has no [CLS] and [SEP]")
-    tokenizer.post_processor = BertProcessing(("[SEP]", separator), ("[CLS]", first))
-    return tokenizer
 
 
 class AcceptabilityTraining(TrainingRun[ExampleBatch]):
@@ -81,6 +63,8 @@ class AcceptabilityTraining(TrainingRun[ExampleBatch]):
         )
         # a base that has a meaning of its own keeps it
         self._before = None if meaning else copy.deepcopy(self.network).eval().requires_grad_(False)
+        if meaning and not checkpoint.is_file():
+            fit_meaning(self.network, material.trained, _FIRST_FITTED, recipe.longest)
         self.network.freeze(recipe.frozen)
         optimiser = torch.optim.AdamW(
             _groups(self.network, recipe.head_rate), lr=recipe.learning_rate, weight_decay=_DECAY, fused=True
@@ -138,26 +122,6 @@ def _groups(network: EncoderNetwork, head_rate: float) -> list[dict[str, Any]]:
         {"params": [weight for weight in trained if id(weight) in body]},
         {"params": [weight for weight in trained if id(weight) not in body], "scale": head_rate},
     ]
-
-
-def minilm_meanings(
-    longest: int = 256, advance: Callable[[int], None] = lambda texts: None, name: str = MINILM
-) -> Meanings:
-    """Return what MiniLM says of texts; ``advance`` is called with how many more are done."""
-
-    def meanings(texts: Sequence[str]) -> npt.NDArray[np.float32]:
-        base = folder_of(name)
-        network, encoded = base_network(base).eval(), number_texts(texts, encoder_tokenizer(base))
-        vectors = np.zeros((len(texts), network.shape.hidden), dtype=np.float32)
-        order = np.argsort(encoded.lengths, kind="stable")
-        for at in range(0, len(order), _ROWS):
-            rows = order[at : at + _ROWS]
-            with torch.no_grad():
-                vectors[rows] = network(*padded_rows(encoded, rows, longest).tensors()).meaning.numpy()
-            advance(len(rows))
-        return vectors
-
-    return meanings
 
 
 class TrainedEncoder(NamedTuple):
@@ -237,6 +201,8 @@ def train_acceptability(
             material = prepare(sources, recipe, tokenizer, checkpoint.parent, bar.update, lesson, meanings=meanings)
         training = AcceptabilityTraining(recipe, material, start, checkpoint)
         training.run_with_bar(report)
+        if training.network.meaning is not None:
+            fit_meaning(training.network, material.trained, _FITTED, recipe.longest)
         written = material.tokenizer.to_str()
         result = TrainedEncoder(
             pair_accuracies(training), {Path(path).name: label_correlation(training, str(path)) for path in test}

@@ -11,8 +11,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 import torch
+from tokenizers import Tokenizer
 
 from celadon.core import InputError, MissingExtraError
+from celadon.models.store.model_files import load_tokenizer
 from celadon.train.encoders.network import EncoderNetwork, EncoderShape
 
 _TAGGER = "tagger.onnx"
@@ -61,6 +63,18 @@ def base_network(
         reason = " ".join(str(error).split())[:300]
         raise InputError(f"{folder}: is not a BERT that can be continued: {reason}") from error
     return network
+
+
+def encoder_tokenizer(base: Path) -> Tokenizer:
+    """The tokenizer of an encoder, which puts the marks round a text and neither cuts nor pads."""
+    from tokenizers.processors import BertProcessing
+
+    tokenizer = load_tokenizer(base / "tokenizer.json")
+    separator, first = (tokenizer.token_to_id(mark) for mark in ("[SEP]", "[CLS]"))
+    if separator is None or first is None:
+        raise InputError(f"{base}: its tokenizer has no [CLS] and [SEP]")
+    tokenizer.post_processor = BertProcessing(("[SEP]", separator), ("[CLS]", first))
+    return tokenizer
 
 
 def is_tagger(folder: Path) -> bool:

@@ -35,6 +35,8 @@ Precision = Literal["int8", "fp32"]
 _OPSET, _IR = 20, 10
 # torch divides by no smaller length
 _SHORTEST = 1e-12
+# the numbers of a head's matrix from which on it is stored as bytes
+_LARGE = 1 << 16
 
 
 def encoder_graph(weights: Weights, shape: EncoderShape, window: int, precision: Precision = "int8") -> bytes:
@@ -135,7 +137,8 @@ class _Encoder(Graph):
         shares = self._shares()
         mean = self._mean(last, shares, "mean")
         early_mean = self._mean(self.add("Reshape", [early, "apart"], "early"), shares, "early_mean")
-        meant = self._linear(mean, "meaning", "meant") if self.shape.meaning else mean
+        topic = self.add("Concat", [early_mean, mean], "topic", axis=1) if self.shape.meaning else mean
+        meant = self._linear(topic, "meaning", "meant") if self.shape.meaning else mean
         length = self.add("ReduceL2", [meant, self.integers(-1)], "mean_length", keepdims=1)
         self.add("Div", [meant, self.add("Max", [length, self.number(_SHORTEST)], "mean_divisor")], "meaning")
         both = self.add("Concat", [first, mean], "both", axis=1)
@@ -168,6 +171,8 @@ class _Encoder(Graph):
         return self.add("ReduceSum", [weighted, self.integers(1)], name, keepdims=0)
 
     def _linear(self, rows: str, name: str, result: str) -> str:
+        if self.int8 and self.of[f"{name}.weight"].size >= _LARGE:
+            return self.add("Add", [self._product(rows, name), self._weight(f"{name}.bias")], result)
         inputs = [rows, self._weight(f"{name}.weight"), self._weight(f"{name}.bias")]
         return self.add("Gemm", inputs, result, transB=1)
 

@@ -108,7 +108,7 @@ class EncoderNetwork(nn.Module):
         self.order_weight = nn.Parameter(torch.empty(shape.projection))
         self.order_offset = nn.Parameter(torch.zeros(shape.projection))
         self.findings = nn.Linear(shape.hidden, shape.findings) if shape.findings else None
-        self.meaning = nn.Linear(shape.hidden, shape.meaning) if shape.meaning else None
+        self.meaning = nn.Linear(2 * shape.hidden, shape.meaning) if shape.meaning else None
         self.dropout = nn.Dropout(dropout)
         self._initialise(seed)
 
@@ -132,6 +132,11 @@ class EncoderNetwork(nn.Module):
         """What the order projections read of each row: its first state, the means of the last and an early layer."""
         states, early, there = self._states(ids, lengths)
         return torch.cat([states[:, 0], _mean(states, there), _mean(early, there)], dim=-1)
+
+    def meaning_features(self, ids: torch.Tensor, lengths: torch.Tensor) -> torch.Tensor:
+        """What the projection to meaning reads of each row: the means of an early and of the last layer."""
+        states, early, there = self._states(ids, lengths)
+        return torch.cat([_mean(early, there), _mean(states, there)], dim=-1)
 
     def _states(self, ids: torch.Tensor, lengths: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
         """The states after the last and after the early layer, and where there are tokens."""
@@ -159,8 +164,10 @@ class EncoderNetwork(nn.Module):
         mean = _mean(states, there)
         both = torch.cat([states[:, 0], mean], dim=-1)
         hidden = torch.tanh(self.classifier(self.dropout(both)))
-        ordered = self.dropout(torch.cat([both, _mean(early, there)], dim=-1))
-        meaning = mean if self.meaning is None else self.meaning(mean).float()
+        early_mean = _mean(early, there)
+        ordered = self.dropout(torch.cat([both, early_mean], dim=-1))
+        # words tell the topic, and an early layer still has them
+        meaning = mean if self.meaning is None else self.meaning(torch.cat([early_mean, mean], dim=-1)).float()
         findings = states[:, :, :0] if self.findings is None else self.findings(self.dropout(states)).float()
         return Heads(
             acceptability=self.acceptability(self.dropout(hidden)).squeeze(-1).float(),
