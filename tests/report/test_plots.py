@@ -19,7 +19,7 @@ from celadon.core import OutputError, UsageError
 from celadon.meta.study import AblationRow, CorrelationRow, LevelRow, ReferencesRow, Study
 from celadon.meta.table import Table
 from celadon.report import plots
-from tests.report.meta_studies import made_study
+from tests.report.meta_studies import HUMANS, METRICS, made_study
 
 SVG = "{http://www.w3.org/2000/svg}"
 HOSTILE = '<script>alert("$x^2$")</script>'
@@ -237,7 +237,7 @@ def test_inline_svg_is_small_and_its_names_are_its_own() -> None:
 
 
 def test_plots_are_saved_in_both_formats(tmp_path: Path) -> None:
-    study = made_study()
+    study = made_study(tuple(METRICS[:2]), HUMANS[:1], 40)
     written = plots.save_plots(study, tmp_path / "new" / "folder")
     kinds = {path.name.split("-")[0].split(".")[0] for path in written}
     assert kinds == {"correlations", "between", "forest", "scatter", "ranks", "levels", "ablation", "references"}
