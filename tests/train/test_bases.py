@@ -102,3 +102,38 @@ def test_what_is_no_tagger_is_refused_in_one_line(tmp_path: Path) -> None:
     onnx.save(onnx.helper.make_model(onnx.helper.make_graph([], "other", [], [])), tmp_path / "tagger.onnx")
     with pytest.raises(InputError, match="is not a BERT that can be continued"):
         base_network(tmp_path)
+
+
+def test_an_encoder_is_trained_from_a_tagger(
+    tagger: tuple[Path, Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What sentences mean is told by another encoder, of another width."""
+    import shutil
+
+    from celadon.models.encoders.encoder import open_sentence_encoder
+    from celadon.train.encoders import acceptability
+    from celadon.train.encoders.network import load_network
+    from celadon.train.encoders.recipes import AcceptabilityRecipe
+    from tests.tiny_encoder import tiny_tokenizer
+
+    base = tmp_path / "base"
+    shutil.copytree(tagger[0], base)
+    (base / "tokenizer.json").write_text(tiny_tokenizer(), encoding="utf-8")
+    sentences = ("The cat sat on a mat at home.", "Then he ran home on the mat.", "It ran and the dog sat on a mat.")
+    (tmp_path / "corpus.txt").write_text("\n\n".join([" ".join(sentences * 2)] * 40) + "\n", encoding="utf-8")
+
+    def meanings(texts: Any) -> Any:
+        vectors = np.stack([[text.count("a"), text.count("e"), 1.0] for text in texts]).astype(np.float32)
+        return vectors / np.linalg.norm(vectors, axis=1, keepdims=True)
+
+    monkeypatch.setattr(acceptability, "minilm_meanings", lambda: meanings)
+    recipe = AcceptabilityRecipe(pairs=40, held_out=4, batch_tokens=256, layers=2, frozen=1, head_rate=8.0)
+    network = tmp_path / "network.safetensors"
+    acceptability.train_acceptability(
+        [tmp_path / "corpus.txt"], tmp_path / "encoder", recipe, base=str(base), network=network
+    )
+    encoded = open_sentence_encoder(str(tmp_path / "encoder")).encode(list(sentences))
+    assert encoded.meaning.shape == (3, 3)
+    assert (encoded.meaning * meanings(sentences)).sum(axis=1).min() > 0.9
+    assert encoded.words is not None
+    assert load_network(network).network.shape.layers == 2
