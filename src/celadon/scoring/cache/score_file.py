@@ -59,7 +59,7 @@ class ScoreFile:
 
     def __init__(self, path: Path, max_bytes: int) -> None:
         self._max_bytes = max_bytes
-        self._database = sqlite3.connect(path, _PATIENCE_SECONDS, isolation_level=None, check_same_thread=False)
+        self._database = sqlite3.connect(path, timeout=_PATIENCE_SECONDS, isolation_level=None, check_same_thread=False)
         try:
             _prepare(self._database, max_bytes)
             self._page = int(self._one("PRAGMA page_size"))
@@ -216,7 +216,7 @@ def is_damage(error: Exception) -> bool:
 
 
 def _look_through(path: Path) -> None:
-    with closing(sqlite3.connect(path, _PATIENCE_SECONDS)) as database:
+    with closing(sqlite3.connect(path, timeout=_PATIENCE_SECONDS)) as database:
         if database.execute("PRAGMA quick_check(1)").fetchone()[0] != "ok":
             raise UnusableFileError(_DAMAGED)
 
