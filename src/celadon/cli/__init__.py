@@ -18,6 +18,7 @@ COMMANDS = {
     "score": "score files of texts: a table per system, a file of scores, an HTML report",
     "runs": "runs of celadon score into folders: list, show, verify, compare",
     "check": "a gate for CI: fails where a text does not keep its limits, or the mean is worse than a baseline's",
+    "calibrate": "learn the limits of a gate from texts that are good enough",
     "compare": "which of two runs, or files of scores, reads better, and the texts that changed most",
     "explain": 'what made the score of one text: celadon explain "text" --reference "..."',
     "meta": "how far metrics can be trusted: compare their scores with human ratings",

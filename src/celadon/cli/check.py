@@ -32,6 +32,7 @@ exit codes: 0 all texts pass; 1 some do not; 2 and above as for every command
 examples:
   celadon check outputs.jsonl --min gruen=0.6 --max ppl=80
   celadon check outputs.jsonl --min 'slor[model=smollm2]=1.2' --min celadon.coherence=0.5
+  celadon check outputs.jsonl --gate gate.json
   celadon check outputs.jsonl --max-regression baseline.jsonl:0.02 --junit check.xml
 """
 
@@ -88,6 +89,7 @@ def _add_limits(command: argparse.ArgumentParser) -> None:
     limits.add_argument(
         "--max", action="append", default=[], metavar="NAME=NUMBER", help="that no text may have more of; the same"
     )
+    limits.add_argument("--gate", metavar="JSON", help="the limits of a file that celadon calibrate wrote")
     limits.add_argument(
         "--max-regression",
         metavar="FILE:NUMBER",
@@ -125,6 +127,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 def _check(arguments: argparse.Namespace) -> Check:
     from celadon.compare.baseline import Baseline
+    from celadon.compare.calibration import read_gate
     from celadon.compare.columns import limits_of
     from celadon.compare.gate import Check
     from celadon.runs.local import Job
@@ -140,7 +143,10 @@ def _check(arguments: argparse.Namespace) -> Check:
         cache=cache_settings(arguments),
     )
     baseline = None if arguments.max_regression is None else Baseline.read(arguments.max_regression)
-    return Check(job, limits_of(arguments.min, arguments.max), baseline, arguments.junit, arguments.show)
+    limits = limits_of(arguments.min, arguments.max)
+    if arguments.gate is not None:
+        limits += read_gate(arguments.gate).checked_limits(arguments.gate)
+    return Check(job, limits, baseline, arguments.junit, arguments.show)
 
 
 def _lines(verdict: Verdict) -> Iterator[str]:

@@ -104,7 +104,7 @@ def run_check(
     Raises UsageError if there is nothing to check.
     """
     if not check.limits and check.baseline is None:
-        raise UsageError("there is nothing to check: give --min, --max or --max-regression")
+        raise UsageError("there is nothing to check: give --min, --max, --gate or --max-regression")
     if check.junit is not None:
         check_distinct(check.junit, [*check.job.inputs, *([check.baseline.path] if check.baseline else [])])
     limited = tuple(dict.fromkeys(limit.column for limit in check.limits))

@@ -24,6 +24,7 @@ def assert_reads_well(
     source: str | None = None,
     minimum: Mapping[str, float] | None = None,
     maximum: Mapping[str, float] | None = None,
+    gate: str | None = None,
 ) -> None:
     """Fail unless a text keeps its limits; a text without a score fails too.
 
@@ -37,7 +38,10 @@ def assert_reads_well(
         What the text was made from, for metrics that need it.
     minimum, maximum
         Metrics with options, or parts of them, and what a text may not have less or more of:
-        ``{"celadon": 0.6, "celadon.coherence": 0.5}``. Where neither is given, celadon must be at least 0.6.
+        ``{"celadon": 0.6, "celadon.coherence": 0.5}``. Where neither these nor a gate are given, celadon must be at
+        least 0.6.
+    gate
+        A file of ``celadon calibrate``; its limits are added to the others.
 
     Raises
     ------
@@ -45,12 +49,15 @@ def assert_reads_well(
         The text does not keep a limit; the message has the score, the limit, and which sentences and words it is for.
     """
     __tracebackhide__ = True
+    from celadon.compare.calibration import read_gate
     from celadon.core import Sample
     from celadon.scoring.api import score
 
-    if minimum is None and maximum is None:
+    if minimum is None and maximum is None and gate is None:
         minimum = DEFAULT_MINIMUM
     limits = _limits(minimum or {}, maximum or {})
+    if gate is not None:
+        limits += read_gate(gate).checked_limits(gate)
     given = (references,) if isinstance(references, str) else tuple(references or ())
     sample = Sample(text, given, source, origin="the text")
     columns = score([sample], metrics=[limit.column.metric for limit in limits]).columns

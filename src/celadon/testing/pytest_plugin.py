@@ -25,6 +25,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
             help=f"what a text may not have {less} of, where a call of assert_reads_well gives no limits; "
             f"may be given again (default: {'celadon=0.6' if side == 'min' else 'none'})",
         )
+    group.addoption("--celadon-gate", metavar="JSON", help="a file of celadon calibrate with more limits")
 
 
 @pytest.fixture(scope="session")
@@ -43,10 +44,12 @@ def assert_reads_well(pytestconfig: pytest.Config) -> Callable[..., None]:
         for name, least in (("minimum", True), ("maximum", False))
     }
 
+    gate = pytestconfig.getoption("celadon_gate")
+
     def checked(text: str, **limits: Any) -> None:
         __tracebackhide__ = True
-        if given and limits.get("minimum") is None and limits.get("maximum") is None:
-            limits = {**limits, **defaults}
+        if (given or gate) and all(limits.get(name) is None for name in ("minimum", "maximum", "gate")):
+            limits = {**limits, **(defaults if given else {}), "gate": gate}
         check(text, **limits)
 
     return checked
