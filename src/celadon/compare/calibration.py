@@ -15,6 +15,7 @@ from scipy import stats
 
 from celadon.compare.columns import Column, Limit, column_of
 from celadon.core import Direction, FloatArray, InputError, MetricScores, UsageError
+from celadon.instrument.measure import wilson
 from celadon.io import Chunk, atomic_write_text
 from celadon.io.json_file import JsonFile, read_json
 from celadon.runs.local import Job
@@ -180,6 +181,10 @@ def calibrate(
                 f"{column.name}: {len(known)} texts have a score; at least {FEWEST} are needed to calibrate, and "
                 f"{_enough(share)} for {share:.3g} false alarms"
             )
+        if nulls := len(values) - len(known):
+            warnings.append(
+                f"{column.name}: {nulls:,} of {len(values):,} good texts have no score, and fail in a check"
+            )
         rank = max(1, math.floor(share * (len(known) + 1)))
         if share * (len(known) + 1) < 1:
             warnings.append(
@@ -226,7 +231,5 @@ def _broken(
 
 
 def _share(hits: npt.NDArray[np.bool_]) -> Share:
-    result = stats.binomtest(int(hits.sum()), len(hits)).proportion_ci(method="wilson") if len(hits) else None
-    if result is None:
-        return Share(math.nan, math.nan, math.nan)
-    return Share(float(hits.mean()), float(result.low), float(result.high))
+    low, high = wilson(int(hits.sum()), len(hits))
+    return Share(float(hits.mean()) if len(hits) else math.nan, low, high)
