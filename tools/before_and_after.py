@@ -3,7 +3,7 @@
     python tools/before_and_after.py BEFORE AFTER TEXTS [--rows 1000000] [--rounds 3] [--only help,report]
 
 ``TEXTS`` is a JSON Lines file with texts and references; rows of the large inputs are made from them. The best of the
-rounds counts: a busy machine only adds to it.
+rounds counts: a busy machine only adds to it. A first round, which compiles the modules, does not count.
 """
 
 from __future__ import annotations
@@ -19,6 +19,8 @@ from pathlib import Path
 from typing import NamedTuple
 
 ACCURACIES = "simple_string_accuracy,generation_string_accuracy"
+FOLDER_METRICS = "rougeL,bleu,slor"
+FOLDER_OPTIONS = ["--workers", "2", "--shard-rows", "500"]
 # what differs between any two runs of the same code
 CHANGING = {"created", "versions", "seconds", "started", "last_start", "output", "finished", "peak_memory_bytes"}
 
@@ -30,10 +32,13 @@ class Usage(NamedTuple):
     megabytes: float
 
 
-def run(checkout: Path, arguments: list[str]) -> Usage:
-    """Run celadon as it is in a checkout."""
+def run(checkout: Path, arguments: list[str], bytecode: Path) -> Usage:
+    """Run celadon as it is in a checkout; ``bytecode`` is the folder of compiled modules."""
     command = [sys.executable, "-m", "celadon", *arguments]
     environment = {**os.environ, "PYTHONPATH": str(checkout / "src"), "CELADON_THREADS": "1", "OMP_NUM_THREADS": "1"}
+    environment["PYTHONPYCACHEPREFIX"] = str(bytecode)
+    # container images often set it; then each process compiles all it imports
+    environment.pop("PYTHONDONTWRITEBYTECODE", None)
     silent = [(os.POSIX_SPAWN_OPEN, 1, os.devnull, os.O_WRONLY, 0)]
     child = os.posix_spawn(sys.executable, command, environment, file_actions=silent)
     _, status, usage = os.wait4(child, 0)
@@ -57,6 +62,14 @@ def digests(output: Path) -> dict[str, str]:
     """Return the sha256 of each file of an output, without what differs between two runs of the same code."""
     files = [output] if output.is_file() else sorted(path for path in output.rglob("*") if path.is_file())
     return {path.name: hashlib.sha256(_content(path)).hexdigest() for path in files if path.name != "run.lock"}
+
+
+def likeness(before: dict[str, str], after: dict[str, str]) -> str:
+    """Say how far two outputs are the same; the files beside the shards of a run may hold other facts."""
+    if before == after:
+        return "same bytes"
+    one, two = ({name: each for name, each in side.items() if name.endswith(".parquet")} for side in (before, after))
+    return f"same bytes of {len(one)} shards" if one and one == two else "other bytes"
 
 
 def _content(path: Path) -> bytes:
@@ -83,9 +96,13 @@ def main() -> None:
     checkouts = {name: getattr(arguments, name).resolve() for name in ("before", "after")}
     only = set(filter(None, arguments.only.split(",")))
     with tempfile.TemporaryDirectory() as folder:
-        many, thousand = Path(folder) / "many.jsonl", Path(folder) / "thousand.jsonl"
+        many, thousand, judged, bytecode = (
+            Path(folder) / name for name in ("many.jsonl", "thousand.jsonl", "judged.jsonl", "bytecode")
+        )
         write_rows(arguments.texts, many, arguments.rows)
-        thousand.write_text("".join(arguments.texts.read_text().splitlines(keepends=True)[:1000]))
+        lines = arguments.texts.read_text(encoding="utf-8").splitlines(keepends=True)
+        for path, count in ((thousand, 1000), (judged, 2000)):
+            path.write_text("".join(lines[:count]), encoding="utf-8")
         commands = {
             "help": (["--help"], "", 5),
             "report": (["score", str(thousand), "--quiet", "--report"], "report.html", 2),
@@ -93,21 +110,23 @@ def main() -> None:
             "gruen": (["score", str(thousand), "--quiet", "-m", "gruen,slor", "-o"], "out.jsonl", 1),
             "rows": (["score", str(many), "--quiet", "-m", "rougeL", "-o"], "out.jsonl", 1),
             "shards": (["score", str(many), "--quiet", "-m", ACCURACIES, "--workers", "1", "-o"], "run/", 1),
+            "folder": (["score", str(judged), "--quiet", "-m", FOLDER_METRICS, *FOLDER_OPTIONS, "-o"], "run/", 1),
         }
         for name, (command, output, factor) in commands.items():
             if only and name not in only:
                 continue
             usages: dict[str, list[Usage]] = {side: [] for side in checkouts}
             outputs: dict[str, dict[str, str]] = {}
-            for _ in range(arguments.rounds * factor):
+            for number in range(1 + arguments.rounds * factor):
                 for side, checkout in checkouts.items():
                     with tempfile.TemporaryDirectory(dir=folder) as place:
                         target = f"{place}/{output}"
-                        usages[side].append(run(checkout, [*command, target] if output else command))
+                        usage = run(checkout, [*command, target] if output else command, bytecode)
+                        usages[side] += [usage] if number else []
                         outputs[side] = digests(Path(target)) if output else {}
             best = {side: Usage(*map(min, zip(*each, strict=True))) for side, each in usages.items()}
             one, two = best["before"], best["after"]
-            same = "same bytes" if outputs["before"] == outputs["after"] else "other bytes"
+            same = likeness(outputs["before"], outputs["after"])
             sys.stdout.write(
                 f"{name:8} {one.seconds:9.3f} s {two.seconds:9.3f} s ({two.seconds / one.seconds:.3f})  "
                 f"{one.megabytes:6.0f} MB {two.megabytes:6.0f} MB ({two.megabytes / one.megabytes:.3f})  "
