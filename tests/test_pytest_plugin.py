@@ -11,6 +11,7 @@ import pytest
 from celadon.core import InputError, UsageError
 from celadon.testing import assert_reads_well
 from tests.conftest import builtin_is_there, missing_part
+from tests.prose_share import NAME, register
 
 pytest_plugins = ["pytester"]
 
@@ -83,3 +84,46 @@ def test_loading_it_costs_nothing() -> None:
     said = f"import sys, celadon.testing.pytest_plugin as plugin; print({heavy})"
     done = subprocess.run([sys.executable, "-c", said], capture_output=True, text=True, check=True, timeout=60)
     assert done.stdout.strip() == "[]"
+
+
+def test_texts_without_a_score(monkeypatch: pytest.MonkeyPatch) -> None:
+    register(monkeypatch)
+    limit = {"minimum": {NAME: 0.1}}
+    assert assert_reads_well("The ferry runs every hour.", **limit) is None  # type: ignore[arg-type]
+    assert assert_reads_well("Paris", **limit) == "fragment"  # type: ignore[arg-type]
+    assert assert_reads_well('{"a": 1}', **limit) == "data"  # type: ignore[arg-type]
+    assert "there is no score: fragment: " in message("Paris", **limit, nulls="none")
+    assert "there is no score: the text has no words" in message("", **limit)
+    spanish = "El barco sale cada hora y para en la isla. Los niños juegan en la playa con sus amigos."
+    assert "text is Spanish" in message(spanish, **limit)
+    assert assert_reads_well(spanish, **limit, language="any") == "language"  # type: ignore[arg-type]
+    assert assert_reads_well("", **limit, nulls=["wordless"]) == "wordless"  # type: ignore[arg-type]
+    with pytest.raises(UsageError, match="is no kind of text"):
+        assert_reads_well("Paris", nulls="short")
+    with pytest.raises(InputError, match="'latex' is no markup"):
+        assert_reads_well("Paris", **limit, markup="latex")  # type: ignore[arg-type]
+
+
+NULL_TESTS = """
+def test_fragment(assert_reads_well):
+    assert_reads_well("Paris")
+
+def test_data(assert_reads_well):
+    assert_reads_well('{"a": 1}')
+
+def test_own_choice(assert_reads_well):
+    assert_reads_well("Paris", nulls="fragment")
+"""
+
+
+def test_nulls_in_a_run_of_pytest(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> None:
+    register(monkeypatch)
+    pytester.makepyfile(NULL_TESTS)
+    asked = ["-p", "no:cacheprovider", *PLUGIN, "--celadon-min", f"{NAME}=0.1"]
+    done = pytester.runpytest_inprocess(*asked)
+    done.assert_outcomes(passed=3)
+    done.stdout.fnmatch_lines(["celadon: 3 texts without a score passed: 2 fragment, 1 data"])
+    strict = pytester.runpytest_inprocess(*asked, "--celadon-nulls", "none")
+    strict.assert_outcomes(passed=1, failed=2)
+    wrong = pytester.runpytest_inprocess(*asked, "--celadon-nulls", "short")
+    wrong.stdout.fnmatch_lines(["*'short' is no kind of text without a score*"])

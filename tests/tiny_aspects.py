@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -12,34 +13,38 @@ from celadon.metrics.gruen.gruen import Gruen
 from celadon.metrics.gruen.models import TIERS, Tier
 from celadon.metrics.reading import weights as reading
 from celadon.metrics.reading.celadon import Celadon
-from celadon.metrics.reading.features import TEXT_FEATURES, ReadingModels
+from celadon.metrics.reading.features import ReadingModels
 from tests.tiny_encoder import make_encoder
 from tests.tiny_models import make_bigrams
 
-STANDINGS = {
-    "grammaticality": {"usual": 1.0, "spread": 0.5, "weight": 0.3},
-    "redundancy": {"usual": 2.0, "spread": 1.0, "weight": 0.5},
-    "focus": {"usual": 0.0, "spread": 2.0, "weight": 0.25},
-    "coherence": {"usual": -1.0, "spread": 1.5, "weight": 0.75},
+COSTS = {
+    "grammaticality": {"slope": 0.3, "steepness": 2.0, "level": -1.0},
+    "redundancy": {"slope": 0.5, "steepness": 1.0, "level": 0.5},
+    "focus": {"slope": 0.25, "steepness": 4.0, "level": -2.0},
+    "coherence": {"slope": 0.75, "steepness": 0.5, "level": 0.0},
+    "complete": {"slope": 0.6, "steepness": 0.0, "level": 0.0},
 }
-"""How the aspects make the score: all of them, and each in its own way."""
+"""What each aspect takes from the score: all of them, and each in its own way."""
+
+
+def weights_content() -> dict[str, Any]:
+    """Return weights under which every feature matters."""
+    return {
+        "format": reading.FORMAT,
+        "curves": {
+            name: {reading.BIAS: 0.4, **{feature: 0.3 - 0.2 * at for at, feature in enumerate(features)}}
+            for name, features in reading.CURVES.items()
+        },
+        "repetition": {name: 0.2 + 0.1 * at for at, name in enumerate(reading.REPEATS)},
+        "usual": {"focus": 0.6, "coherence": 0.5},
+        "costs": COSTS,
+        "weak": 0.3,
+    }
 
 
 def make_weights(path: Path) -> Path:
     """Write weights under which every feature matters."""
-    aspects = {
-        aspect: {reading.BIAS: 0.4, **{name: 0.3 - 0.2 * at for at, name in enumerate(names)}}
-        for aspect, names in reading.FEATURES.items()
-    }
-    content = {
-        "format": reading.FORMAT,
-        "aspects": aspects,
-        "worst": 0.3,
-        "usual": dict.fromkeys(TEXT_FEATURES, 0.5),
-        "overall": STANDINGS,
-        "weak": 0.3,
-    }
-    path.write_text(json.dumps(content), encoding="utf-8")
+    path.write_text(json.dumps(weights_content()), encoding="utf-8")
     return path
 
 

@@ -89,6 +89,10 @@ class Sample:
         Where it came from, for messages: ``file:line`` or ``row N``.
     trees
         For each reference its tree, or why it has none; empty where no trees were given.
+    markup
+        What the text is written in: ``auto``, ``markdown``, ``rst``, ``html`` or ``plain``.
+    language
+        The ISO 639 code of its language; empty where it is to be identified.
     """
 
     text: str
@@ -99,6 +103,29 @@ class Sample:
     extra: Mapping[str, Any] = field(default_factory=dict, repr=False)
     origin: str = ""
     trees: tuple[Tree | str, ...] = ()
+    markup: str = "auto"
+    language: str = ""
+
+
+class NullKind(StrEnum):
+    """Why a text has no score. Reasons begin with their kind and a colon, except for ``wordless`` and ``other``."""
+
+    WORDLESS = "wordless"
+    FRAGMENT = "fragment"
+    DATA = "data"
+    LANGUAGE = "language"
+    OTHER = "other"
+
+
+NO_WORDS = "the text has no words"
+
+
+def null_kind(reason: str) -> NullKind:
+    """Return the kind of a reason."""
+    if reason == NO_WORDS:
+        return NullKind.WORDLESS
+    kind = reason.partition(":")[0]
+    return NullKind(kind) if kind in (NullKind.FRAGMENT, NullKind.DATA, NullKind.LANGUAGE) else NullKind.OTHER
 
 
 class Direction(StrEnum):
@@ -137,6 +164,9 @@ class MetricInfo:
         Names of the columns that explain the value.
     incomplete
         Why the metric cannot score with these options; empty where it can.
+    comparable
+        Whether a value is a rate, so that texts of any length can be compared: two passages together have the mean of
+        both.
     """
 
     name: str
@@ -148,6 +178,7 @@ class MetricInfo:
     high: float = 1.0
     parts: tuple[str, ...] = ()
     incomplete: str = ""
+    comparable: bool = False
 
 
 class Span(NamedTuple):

@@ -83,6 +83,7 @@ ALLOWED = {
     "testsuite": {"name", "tests", "failures", "errors", "skipped", "time", "timestamp", "hostname", "id", "package"},
     "testcase": {"name", "classname", "time", "status", "assertions"},
     "failure": {"message", "type"},
+    "skipped": {"message"},
 }
 
 

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import copy
+import json
 import math
 import random
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -18,6 +20,9 @@ from celadon.metrics.registry import load, names
 from celadon.scoring.batch import Batch
 from celadon.text.words import words
 from tests.conftest import builtin_is_there, missing_part
+
+PAIRS = Path(__file__).parent / "data" / "adjacent_passages.jsonl"
+"""In the public domain: Python Enhancement Proposals, and books and speeches of Project Gutenberg."""
 
 METRICS = [name for name in names() if name not in ("formula", "combined")]
 
@@ -304,3 +309,23 @@ class TestLaws:
             for span in spans:
                 assert ends[-1] <= span.start < span.end <= len(text)
                 ends.append(span.end)
+
+
+@pytest.mark.parametrize("name", ["celadon", "celadon.grammaticality", "celadon.redundancy", "celadon.focus"])
+def test_length_is_no_fault(name: str) -> None:
+    """Law 9: two adjacent passages of sound text together have the word-weighted mean of both."""
+    metric = load(name)
+    assert metric.info.comparable
+    pairs = [json.loads(line) for line in PAIRS.read_text(encoding="utf-8").splitlines()]
+    assert len(pairs) >= 80
+    sides = ([pair["first"] for pair in pairs], [pair["second"] for pair in pairs])
+    both = [f"{first}\n\n{second}" for first, second in zip(*sides, strict=True)]
+    markups = [pair["markup"] for pair in pairs]
+    first, second, joined = (
+        scores(metric, [Sample(text, markup=markup) for text, markup in zip(texts, markups, strict=True)]).values
+        for texts in (*sides, both)
+    )
+    many = [np.array([len(text.split()) for text in texts]) for texts in sides]
+    apart = np.abs(joined - (many[0] * first + many[1] * second) / (many[0] + many[1]))
+    assert np.nanmean(apart) <= 0.02
+    assert np.nanmean(apart <= 0.05) >= 0.9

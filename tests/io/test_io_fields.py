@@ -6,8 +6,12 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from celadon.cli import scoring_options
 from celadon.core import InputError
 from celadon.io import Fields
+from celadon.io.written_in import MARKUPS, language_named
+from celadon.text.language import MIXED, NAMES, OTHER, UNKNOWN
+from celadon.text.structure import Markup
 
 
 def lines(*rows):
@@ -157,3 +161,64 @@ def test_an_empty_id_cell_is_no_id(read, write_bytes):
 
 def test_nothing_found_is_known(read, write_bytes):
     assert read(write_bytes("a.txt", b"a\n")).reader.resolved == Fields(text="text")
+
+
+ROWS = [("a", "Markdown", "en-US"), ("b", "", ""), ("c", "rst", "English"), ("d", "plain", "sw"), ("e", "html", "spa")]
+WRITTEN_IN = [("markdown", "en"), ("html", ""), ("rst", "en"), ("plain", "mis"), ("html", "es")]
+
+
+@pytest.mark.parametrize("kind", ["jsonl", "csv", "tsv", "parquet"])
+def test_rows_say_what_they_are_written_in(read, tmp_path, kind):
+    path = tmp_path / f"a.{kind}"
+    rows = [dict(zip(("text", "format", "lang"), row, strict=True)) for row in ROWS]
+    if kind == "parquet":
+        pq.write_table(pa.Table.from_pylist(rows), path)
+    elif kind == "jsonl":
+        path.write_bytes(lines(*rows))
+    else:
+        mark = "," if kind == "csv" else "\t"
+        path.write_text("".join(mark.join(row) + "\n" for row in [("text", "format", "lang"), *ROWS]), encoding="utf-8")
+    outcome = read(path, fields=Fields(markup="format", language="lang", default_markup="html"))
+    assert [(sample.markup, sample.language) for sample in outcome.samples] == WRITTEN_IN
+    # no column is taken for it that was not named
+    assert {(sample.markup, sample.language) for sample in read(path).samples} == {("auto", "")}
+
+
+def test_what_lines_of_text_are_written_in(read, write_bytes):
+    (sample,) = read(write_bytes("a.txt", b"a\n"), fields=Fields(default_markup="rst")).samples
+    assert (sample.markup, sample.language) == ("rst", "")
+
+
+@pytest.mark.parametrize(
+    ("row", "complaint"),
+    [
+        ({"m": "latex"}, "m: 'latex' is no markup that is known; there are auto, markdown, rst, html, plain"),
+        ({"m": 3}, "m is a number, not a string"),
+        ({"l": "Klingonish"}, "l: 'Klingonish' is no language that is known; write an ISO 639 code, as en or es"),
+    ],
+)
+def test_a_row_written_in_something_unknown_is_bad(read, write_bytes, row, complaint):
+    path = write_bytes("a.jsonl", lines({"text": "a"}, {"text": "b", **row}))
+    outcome = read(path, fields=Fields(markup="m", language="l"))
+    assert outcome.texts == ["a"]
+    assert outcome.complaints == [f"{path}:2: {complaint}"]
+
+
+def test_a_header_without_the_column_of_markup(read, write_bytes):
+    with pytest.raises(InputError, match="no markup: looked for m; there are text"):
+        read(write_bytes("a.csv", b"text\na\n"), fields=Fields(markup="m"))
+
+
+def test_languages_are_those_that_texts_are_identified_as():
+    for code, name in NAMES.items():
+        if code not in (UNKNOWN, OTHER, MIXED):
+            assert language_named(code) == language_named(name) == language_named(f" {code.upper()}-XX ") == code
+    assert [language_named(name) for name in (UNKNOWN, OTHER, MIXED, "", "nb", "zh_Hant_TW")] == [
+        "",
+        OTHER,
+        MIXED,
+        "",
+        "no",
+        "zh",
+    ]
+    assert MARKUPS == tuple(Markup) == scoring_options.MARKUPS

@@ -9,12 +9,12 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from scipy.special import expit
 
 import celadon
 from celadon.core import InputError, Sample, UsageError
+from celadon.metrics.reading.celadon import ASPECT_METRICS
 from celadon.metrics.reading.judgement import judge
-from celadon.metrics.reading.weights import ASPECTS, FEATURES, Standing, read_weights, weights_of
+from celadon.metrics.reading.weights import ASPECTS, CURVES, Cost, read_weights, weights_of
 from celadon.metrics.registry import load
 from celadon.scoring.batch import Batch
 from tests.conftest import builtin_is_there, missing_part
@@ -70,41 +70,65 @@ def test_the_paper_s_own_list_of_what_gruen_cannot_see() -> None:
 
 
 def test_the_score_is_what_the_aspects_leave_as_the_file_says() -> None:
-    texts = [SOUND, *(text for damaged in DAMAGED.values() for text in damaged), SENTENCES[0]]
-    scores = celadon.score(texts, metrics=["celadon", *(f"celadon.{aspect}" for aspect in ASPECTS)])
+    texts = [SOUND, *(text for damaged in DAMAGED.values() for text in damaged), SENTENCES[0], f"{SOUND} It was in the"]
+    scores = celadon.score(texts, metrics=["celadon", *(metric.info.name for metric in ASPECT_METRICS)])
+    parts = {aspect: np.array(scores.to_dict()[f"celadon.{aspect}"]) for aspect in ASPECTS}
     content = json.loads(Path(celadon.__file__).with_name("metrics").joinpath("reading/builtin.json").read_text())
     expected = np.ones(len(texts))
     for aspect in ASPECTS:
-        column = np.asarray(scores[f"celadon.{aspect}"])
-        assert ((column > 0) & (column < 1)).all()
-        standing = content["overall"][aspect]
+        column = np.asarray(parts[aspect])
+        assert ((column >= 0) & (column <= 1)).all()
+        if aspect != "complete":
+            np.testing.assert_array_equal(column, np.asarray(scores[f"celadon.{aspect}"]))
+        cost = content["costs"][aspect]
         for row, value in enumerate(column):
-            below = (standing["usual"] - math.log(value / (1 - value))) / standing["spread"]
-            expected[row] /= math.sqrt(1 + math.exp(2 * below)) ** standing["weight"]
+            fault = -math.log(value) if aspect == "redundancy" else 1 - value
+            odds = [math.exp(cost["level"] + cost["steepness"] * each) for each in (fault, 0)]
+            expected[row] *= math.exp(-cost["slope"] * fault) * ((1 + odds[1]) / (1 + odds[0])) ** cost["scale"]
     np.testing.assert_allclose(np.asarray(scores["celadon"]), expected, rtol=1e-9)
 
 
-def test_what_is_better_than_usual_gains_next_to_nothing() -> None:
-    standing = Standing(usual=2.0, spread=0.5, weight=1.0)
-    usual, better, best, worse = standing.shortfall(np.array([expit(2), expit(3), 1.0, expit(1)])).tolist()
-    assert usual > better > best >= 0
-    assert usual - best < 0.5
-    # a straight line below it: two spreads are two
-    assert worse == pytest.approx(2, abs=0.01)
+def test_what_is_usual_costs_little_and_what_is_beyond_it_much() -> None:
+    none, usual, beyond, twice = Cost(slope=0.1, steepness=20.0, level=-6.0)(np.array([0.0, 0.1, 0.5, 1.0])).tolist()
+    assert none == 0
+    assert 0.01 < usual < 0.05
+    assert beyond > 20 * usual
+    assert twice - beyond == pytest.approx(0.5 * 20.1, rel=0.01)
 
 
 def test_grammaticality_is_worked_out_by_hand() -> None:
     weights = weights_of("builtin")
-    found = judge(Batch([Sample(SOUND)]), "builtin", weights)
-    of_aspect = weights.aspects["grammaticality"]
-    by_hand = []
-    for at in range(len(found.sentences)):
-        total = of_aspect["bias"]
-        for name in FEATURES["grammaticality"]:
-            total += of_aspect[name] * float(found.features.of_sentences[name][at])
+    judged = judge(Batch([Sample(SOUND)]).prose(), "builtin", weights)
+    curve = weights.curves["grammaticality"]
+    by_hand, words = [], [len(sentence.split()) for sentence in SENTENCES]
+    for at in range(len(judged.sentences)):
+        total = curve["bias"]
+        for name in CURVES["grammaticality"]:
+            total += curve[name] * float(judged.rates.of_sentences[name][at])
         by_hand.append(1 / (1 + math.exp(-total)))
-    expected = weights.worst * min(by_hand) + (1 - weights.worst) * sum(by_hand) / len(by_hand)
-    assert found.aspects["grammaticality"][0] == pytest.approx(expected)
+    expected = sum(value * many for value, many in zip(by_hand, words, strict=True)) / sum(words)
+    assert judged.aspects["grammaticality"][0] == pytest.approx(expected)
+
+
+def test_breaking_off_costs_the_same_at_any_length() -> None:
+    short, long = SOUND, " ".join([SOUND, *(SENTENCES[at].replace("city", "town") for at in (3, 1))])
+    for text in (short, long):
+        whole, cut = values([text, text.rsplit(" ", 3)[0]])
+        assert cut < 0.6 < whole
+        assert cut / whole == pytest.approx(0.55, abs=0.1)
+    # a list or a heading needs no mark of its end
+    listed = values([f"{SOUND}\n\n- new trains\n- more buses"])
+    assert listed == pytest.approx(values([SOUND]), abs=0.02)
+
+
+def test_marks_of_lists_code_and_headings_change_nothing() -> None:
+    marked = (
+        f"# News\n\n- {SENTENCES[0]}\n- {SENTENCES[1]}\n\n```python\nx = f(x)\n```\n\n> {SENTENCES[2]} {SENTENCES[3]}\n"
+    )
+    plain, written = values([SOUND, marked])
+    assert written == pytest.approx(plain, abs=0.01)
+    spans = load("celadon.grammaticality").evidence(Sample(marked)).text_spans  # type: ignore[union-attr]
+    assert [marked[span.start : span.end] for span in spans] == SENTENCES
 
 
 def test_evidence_shows_where() -> None:
@@ -135,19 +159,22 @@ def test_evidence_tells_where_a_bad_sentence_is_worst() -> None:
     assert "least in" not in sound.text_spans[0].note
 
 
-def test_evidence_tells_which_transitions_are_not_judged() -> None:
-    shown = load("celadon.focus").evidence(Sample(f"{SENTENCES[0]} {SENTENCES[0]} {SENTENCES[1]}"))
+def test_evidence_tells_which_sentences_are_off_the_matter() -> None:
+    foreign = "The larvae feed on the leaves of oak trees."
+    text = f"{SENTENCES[0]} {SENTENCES[1]} {foreign} {SENTENCES[3]}"
+    shown = load("celadon.focus").evidence(Sample(text))
     assert shown is not None
-    assert "1 left out, where a sentence says again what came before" in shown.summary
-    other = load("celadon.focus").evidence(Sample(f"{SENTENCES[0]} {SENTENCES[1]}"))
-    assert other is not None
-    assert "left out" not in other.summary
+    assert foreign in [text[span.start : span.end] for span in shown.text_spans]
+    assert f"{len(shown.text_spans)} of 4 sentences" in shown.summary
+    alone = load("celadon.focus").evidence(Sample(SENTENCES[0]))
+    assert alone is not None
+    assert alone.summary.startswith("one sentence")
 
 
 def test_own_weights(tmp_path: Path) -> None:
     shipped = Path(celadon.__file__).with_name("metrics") / "reading" / "builtin.json"
     content = json.loads(shipped.read_text())
-    content["overall"] = {aspect: {"usual": 1.0, "spread": 1.0, "weight": 0.0} for aspect in ASPECTS}
+    content["costs"] = {aspect: {"slope": 0, "steepness": 0, "level": 0} for aspect in ASPECTS}
     mine = tmp_path / "mine.json"
     mine.write_text(json.dumps(content))
     assert values([SOUND], f"celadon[weights={mine}]") == [1.0]
@@ -157,15 +184,11 @@ def test_own_weights(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("change", "told"),
     [
-        ({"format": "other"}, "celadon-reading/3"),
-        ({"aspects": {}}, r"aspects\.grammaticality\.bias: is missing"),
-        ({"worst": "half"}, "worst: expected a number, got a text"),
+        ({"format": "other"}, "celadon-reading/4"),
+        ({"curves": {}}, r"curves\.grammaticality\.bias: is missing"),
+        ({"weak": "half"}, "weak: expected a number, got a text"),
         ({"usual": None}, "usual: expected an object, got null"),
-        ({"overall": dict.fromkeys(ASPECTS, 0.5)}, r"overall\.grammaticality: expected an object"),
-        (
-            {"overall": {each: {"usual": 1, "spread": 0, "weight": 1} for each in ASPECTS}},
-            "overall.grammaticality.spread: expected a number > 0",
-        ),
+        ({"costs": dict.fromkeys(ASPECTS, 0.5)}, r"costs\.grammaticality: expected an object"),
     ],
 )
 def test_bad_weights_are_told(tmp_path: Path, change: dict[str, object], told: str) -> None:

@@ -181,20 +181,21 @@ class TestWithParsers:
         assert told.count("\n") == 1
 
     def test_a_word_on_its_own_is_no_certainty(self) -> None:
-        alone, more = scored(Gleu(), "Budget", REAL).parts["certainty"]
+        alone, more = scored(Gleu(markup="plain"), "Budget", REAL).parts["certainty"]
         # no decision is surer than certain; what is left of doubt is shared among the words
         assert alone <= -math.log(0.25) + 1e-9
         assert more <= -math.log(0.25 / len(penn_words(REAL))) + 1e-9
 
     def test_a_text_with_a_sentence_that_cannot_be_parsed_has_a_reason(self) -> None:
         long = " ".join(["word"] * 300) + "."
-        found = scored(Gleu(), f"{REAL} {long}", REAL, "今天天气很好我们一起去散步吧。", "")
+        found = scored(Gleu(markup="plain"), f"{REAL} {long}", REAL, "今天天气很好我们一起去散步吧。", "")
         assert [math.isnan(value) for value in found.values] == [True, False, True, True]
         assert "sentence 2" in found.reasons[0]
         assert "too many words" in found.reasons[0]
         assert "script" in found.reasons[2]
         assert found.reasons[3] == "the text has no words"
         assert Gleu().evidence(Sample(f"{REAL} {long}")) is None
+        assert "language: text is Chinese" in scored(Gleu(), "今天天气很好我们一起去散步吧。").reasons[0]
 
     def test_the_evidence_has_unused_words_and_a_tree_of_every_sentence(self) -> None:
         text = f"{REAL} {SCRAMBLED}"

@@ -110,7 +110,7 @@ class TestByHand:
 
     def test_null_with_a_reason(self, model: str) -> None:
         texts = ["", " \n", "!?! ...", "Это корабль. Это хлеб.", "Xyzzy plugh. Frobozz.", "The ship. The bread."]
-        result = scores(GruenFocus(model), *texts)
+        result = scores(GruenFocus(model, markup="plain"), *texts)
         assert np.isnan(result.values[:5]).all()
         assert sorted(result.reasons) == [0, 1, 2, 3, 4]
         assert "Latin" in result.reasons[3]
@@ -194,5 +194,5 @@ class TestBuiltin:
         metric = GruenFocus()
         assert metric.info.direction is Direction.HIGHER
         assert metric.spec == "gruen.focus"
-        assert metric.signature.startswith("gruen.focus|model:builtin|threshold:0.")
+        assert metric.signature.startswith("gruen.focus|markup:auto|model:builtin|threshold:0.")
         assert "|builtin@" in metric.signature

@@ -177,5 +177,6 @@ def test_a_penalty_is_not_negative(penalty: float) -> None:
 def test_the_notation() -> None:
     metric = GruenRedundancy(penalty=0.2)
     assert metric.spec == "gruen.redundancy[penalty=0.2]"
-    assert metric.signature.startswith("gruen.redundancy|common_substring:0.8|common_run:0.8|edit_distance:0.6|")
-    assert "|words:rouge|sentences:nupunkt-" in metric.signature
+    assert metric.signature.startswith("gruen.redundancy|markup:auto|common_substring:0.8|common_run:0.8|")
+    assert "|words:rouge|prose:" in metric.signature
+    assert "|words:rouge|sentences:nupunkt-" in GruenRedundancy(markup="plain").signature

@@ -39,7 +39,7 @@ def one_model(tmp_path_factory: pytest.TempPathFactory) -> Bigrams:
 
 
 def values(spec: str, *texts: str) -> list[float]:
-    return load(spec).score(Batch([Sample(text) for text in texts])).values.tolist()
+    return load(f"{spec[:-1]},markup=plain]").score(Batch([Sample(text) for text in texts])).values.tolist()
 
 
 def nce(model: Bigrams, pieces: Sequence[str]) -> float:
@@ -55,7 +55,7 @@ FORMULAS = {"nce": nce, "ppl": lambda model, pieces: math.exp(-nce(model, pieces
 
 @pytest.mark.parametrize("name", FORMULAS)
 def test_a_text_has_the_mean_of_its_sentences(bigrams: Bigrams, name: str) -> None:
-    metric = load(f"{name}[model={bigrams.folder}]")
+    metric = load(f"{name}[model={bigrams.folder},markup=plain]")
     scores = metric.score(Batch([Sample(text) for text, _ in ALL]))
     for row, (_, sentences) in enumerate(ALL):
         by_hand = [FORMULAS[name](bigrams, pieces) for pieces in sentences]
@@ -160,7 +160,7 @@ class TestMorcela:
     ],
 )
 def test_what_it_cannot_read_has_no_score_but_a_reason(one_model: Bigrams, name: str, text: str, reason: str) -> None:
-    metric = load(f"{name}[model={one_model.folder}]")
+    metric = load(f"{name}[model={one_model.folder},markup=plain]")
     batch = Batch([Sample(text), Sample(ONE[0]), Sample(text)])
     scores = metric.score(batch)
     assert np.isnan(scores.values).tolist() == [True, False, True]
@@ -203,7 +203,7 @@ def counting(one_model: Bigrams) -> Iterator[Counting]:
 def test_each_sentence_is_read_once_for_all_metrics(one_model: Bigrams, counting: Counting) -> None:
     batch = Batch([Sample(TWO[0]), Sample(ONE[0]), Sample(TWO[0]), Sample("He left it unhappy.")])
     for name in FORMULAS:
-        load(f"{name}[model={one_model.folder}]").score(batch)
+        load(f"{name}[model={one_model.folder},markup=plain]").score(batch)
     assert counting.asked == [["The dog ran home!", "He left it unhappy.", "The cat sat on a mat."]]
 
 
@@ -220,13 +220,21 @@ def test_why_costs_no_second_reading_but_a_score_is_always_read(one_model: Bigra
 
 def test_the_signature_says_how(bigrams: Bigrams) -> None:
     model = language.language_model(str(bigrams.folder))
-    signature = load(f"slor[model={bigrams.folder}]").signature
+    signature = load(f"slor[model={bigrams.folder},markup=plain]").signature
     assert f"|{model.name}@{model.digest[:8]}|" in signature
     assert f"|end:{'counted' if bigrams.counts_end else 'left-out'}|" in signature
     assert "|context:sentence|" in signature
     assert "|begin:[BOS]|" in signature
     assert "|sentences:nupunkt-" in signature
-    assert "nupunkt" not in load(f"slor[model={bigrams.folder},context=document]").signature
+    assert "nupunkt" not in load(f"slor[model={bigrams.folder},context=document,markup=plain]").signature
+    assert "|prose:" in load(f"slor[model={bigrams.folder}]").signature
+
+
+def test_prose_is_read_in_the_languages_that_the_model_knows(one_model: Bigrams) -> None:
+    spanish = "El gato sat on a mat y mira por la ventana mientras llueve en la calle."
+    own, builtin = (load(spec).score(Batch([Sample(spanish)])) for spec in (f"slor[model={one_model.folder}]", "slor"))
+    assert not own.reasons
+    assert builtin.reasons == {0: "language: text is Spanish; celadon supports English only"}
 
 
 @pytest.mark.parametrize("name", [*FORMULAS, "wpslor", "wordslor", "pll", "morcela"])

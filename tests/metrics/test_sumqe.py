@@ -123,7 +123,7 @@ class TestBuiltin:
         found = scored(Sumqe(), SOUND, "", "今天天气很好我们一起去散步吧。")
         assert [math.isnan(value) for value in found.values] == [False, True, True]
         assert found.reasons[1] == "the text has no words"
-        assert "Latin" in found.reasons[2]
+        assert found.reasons[2] == "language: text is Chinese; celadon supports English only"
         assert all(np.isnan(column[1:]).all() for column in found.parts.values())
         assert Sumqe().evidence(Sample("")) is None
 

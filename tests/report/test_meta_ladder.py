@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Callable
 from pathlib import Path
@@ -18,13 +17,11 @@ from celadon.meta.bootstrap import bootstrap
 from celadon.meta.study import Study, make_study
 from celadon.meta.table import make_table
 from celadon.metrics import registry
-from celadon.metrics.reading import weights as reading
-from celadon.metrics.reading.features import TEXT_FEATURES
 from celadon.report import plots
 from celadon.report.meta_ladder import Rung, ladder
 from celadon.report.meta_report import meta_report
 from celadon.report.plots import svg_bytes
-from tests.tiny_aspects import STANDINGS
+from tests.tiny_aspects import COSTS, make_weights
 
 NAMES = ("grammaticality", "redundancy", "focus", "coherence")
 STAGES = (
@@ -42,26 +39,18 @@ def gruen_of(parts: dict[str, float], some: tuple[str, ...] = NAMES) -> float:
 
 
 def celadon_of(parts: dict[str, float], some: tuple[str, ...] = NAMES) -> float:
-    kept = 1.0
+    lost = 0.0
     for name in some:
-        usual, spread, weight = STANDINGS[name].values()
-        below = (usual - math.log(parts[name] / (1 - parts[name]))) / spread
-        kept /= math.sqrt(1 + math.exp(2 * below)) ** weight
-    return kept
+        fault = -math.log(parts[name]) if name == "redundancy" else 1 - parts[name]
+        slope, steepness, level = COSTS[name].values()
+        lost += slope * fault + math.log((1 + math.exp(level + steepness * fault)) / (1 + math.exp(level)))
+    return math.exp(-lost)
 
 
 @pytest.fixture
 def spec(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
     monkeypatch.setitem(registry._OURS, "celadon", "reading.celadon:Celadon")
-    content = {
-        "format": reading.FORMAT,
-        "aspects": {name: {reading.BIAS: 0, **dict.fromkeys(of, 1)} for name, of in reading.FEATURES.items()},
-        "worst": 0,
-        "usual": dict.fromkeys(TEXT_FEATURES, 0),
-        "overall": STANDINGS,
-        "weak": 0,
-    }
-    (tmp_path / "weights.json").write_text(json.dumps(content), encoding="utf-8")
+    make_weights(tmp_path / "weights.json")
     return f"celadon[weights={tmp_path / 'weights.json'}]"
 
 

@@ -127,6 +127,8 @@ def test_what_changed_is_told_and_nothing_is_touched(copy: Path) -> None:
     assert "--batch-rows: is 100, was 512" in _refused(copy, batch_rows=100)
     assert "--shard-rows: is 50, was 40" in _refused(copy, shard_rows=50)
     assert "--text-field: is id, was not given" in _refused(copy, fields=local.Fields(text="id"))
+    assert "--markup: is html, was auto" in _refused(copy, fields=local.Fields(default_markup="html"))
+    assert "--language-field: is lang, was not given" in _refused(copy, fields=local.Fields(language="lang"))
     data = (copy / "in.jsonl").read_bytes()
     (copy / "in.jsonl").write_bytes(data.replace(b"cat", b"cot", 1))
     assert "in.jsonl: has another content than " in _refused(copy)

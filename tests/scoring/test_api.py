@@ -5,6 +5,7 @@ from __future__ import annotations
 import shutil
 import sys
 from pathlib import Path
+from typing import Any
 
 import datasets
 import numpy as np
@@ -17,6 +18,7 @@ from celadon import Sample
 from celadon.core import InputError, UsageError
 from tests import processes
 from tests.conftest import builtin_is_there, missing_part
+from tests.prose_share import ProseShare
 
 TEXTS = ["a cat sat", "the dog ran away", ""]
 REFERENCES = [["a cat sat down", "the cat sat"], "the dog ran", ["something"]]
@@ -170,3 +172,34 @@ def test_another_package_brings_a_metric(tmp_path: Path) -> None:
     listed = [sys.executable, "-m", "celadon", "metrics", "shouting"]
     done = processes.run(listed, check=True, capture_output=True, text=True, env={"PYTHONPATH": str(target)})
     assert "share of capitals" in done.stdout
+
+
+SOUND = "The ferry runs every hour. It stops at the island."
+
+
+def test_what_texts_are_written_in() -> None:
+    def written(*given: Any, **more: Any) -> list[tuple[str, str]]:
+        samples = celadon.score(*given, metrics=[ProseShare()], **more).samples
+        return [(sample.markup, sample.language) for sample in samples]
+
+    assert written([SOUND] * 2) == [("auto", "")] * 2
+    assert written([SOUND] * 2, markup="HTML", languages="English") == [("html", "en")] * 2
+    assert written([SOUND] * 2, markup=["rst", None], languages=["es", ""]) == [("rst", "es"), ("auto", "")]
+    assert written([Sample(SOUND, markup="rst", language="en-GB")]) == [("rst", "en")]
+    table = pandas.DataFrame({"text": [SOUND] * 2, "m": ["plain", None], "l": ["de", None]})
+    assert written(table, markup="html") == [("html", "")] * 2
+    assert written(table, markup="html", fields={"markup": "m", "language": "l"}) == [("plain", "de"), ("html", "")]
+    scores = celadon.score([SOUND, SOUND], languages=["", "Spanish"], metrics=[ProseShare()])
+    assert scores.columns["prose_share"].reasons == {
+        1: "language: text is Spanish; celadon supports English only",
+    }
+    for given, more, error, message in (
+        ([SOUND], {"markup": "latex"}, UsageError, "'latex' is no markup"),
+        ([SOUND], {"markup": ["latex"]}, InputError, "row 0: 'latex' is no markup"),
+        ([SOUND], {"languages": ["Klingonish"]}, InputError, "row 0: 'Klingonish' is no language"),
+        ([SOUND], {"languages": ["en", "en"]}, UsageError, "1 texts but 2 languages"),
+        ([Sample(SOUND)], {"markup": "rst"}, UsageError, "samples carry their own"),
+        (table, {"languages": "en"}, UsageError, "a table has its own columns"),
+    ):
+        with pytest.raises(error, match=message):
+            written(given, **more)

@@ -337,7 +337,10 @@ class TestEngine:
     raws=st.binary(max_size=20),
 )
 def test_what_waits_on_disk_comes_back_the_same(rows: list[dict[str, object]], raws: bytes) -> None:
-    kept = tuple(Sample(f"text {at}", ("r",), None, "i", None, row, f"f:{at}") for at, row in enumerate(rows))
+    kept = tuple(
+        Sample(f"text {at}", ("r",), None, "i", None, row, f"f:{at}", markup="rst", language="en")
+        for at, row in enumerate(rows)
+    )
     chunk = Chunk(kept, "jsonl", ("f",) * len(rows), tuple(range(len(rows))), (raws,) * len(rows))
     with Spill(None) as spill:
         for number in range(3):

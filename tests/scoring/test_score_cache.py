@@ -393,3 +393,12 @@ def test_on_the_command_line(tmp_path: Path, example: Path, monkeypatch: pytest.
     assert len({Path(output).read_bytes() for output in outputs}) == 1
     assert run_celadon(*asked, "--cache-size", "12").returncode == 2
     assert run_celadon(*asked, "--cache-size", "1.5GiB").returncode == 0
+
+
+def test_markup_and_language_have_keys_of_their_own_and_old_keys_stay() -> None:
+    plain = Sample("a text", ("r",), "s")
+    # as it was before samples had either
+    assert contents_of([plain])[0].hex()[:16] == "c20cfc2d41cd2871"
+    others = [("rst", ""), ("html", ""), ("auto", "en"), ("auto", "es"), ("rst", "en")]
+    samples = [plain, *(replace(plain, markup=markup, language=language) for markup, language in others)]
+    assert len(set(contents_of(samples))) == len(samples)

@@ -134,6 +134,8 @@ def test_a_stream_that_is_too_slow_ends_with_why(start: Callable[..., Running]) 
         (b'{"text": "a", "texts": ["b"]}', (422, "not_understood", None)),
         (b'{"text": 5}', (422, "not_understood", "text")),
         (b'{"text": "a", "colour": 1}', (422, "not_understood", "colour")),
+        (b'{"text": "a", "markup": "latex"}', (422, "not_understood", "markup")),
+        (b'{"texts": ["a"], "language": "Klingonish"}', (422, "not_understood", "language")),
         (b'{"texts": []}', (422, "not_understood", "texts")),
         (b'{"texts": ["a", null]}', (422, "not_understood", "texts[1]")),
         (b'{"samples": [{"text": "a"}, {"id": "b"}]}', (422, "not_understood", "samples[1].text")),

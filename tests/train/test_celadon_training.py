@@ -2,19 +2,29 @@
 
 from __future__ import annotations
 
+import json
 import lzma
-from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
-from sklearn.linear_model import LogisticRegression
 
-from celadon.core import InputError
-from celadon.metrics.reading.features import LIKELIHOODS, ReadingModels
+from celadon.core import InputError, Sample
+from celadon.instrument.halves import Half, half_of
+from celadon.instrument.passages import Passage, passages
+from celadon.metrics.reading.features import ReadingModels
+from celadon.metrics.reading.rates import reading_rates
 from celadon.metrics.reading.weights import ASPECTS, read_weights
+from celadon.scoring.batch import Batch
 from celadon.synth.document_damage import DOCUMENT_KINDS
-from celadon.train.combinations.celadon import Rated, _Fit, _logistic, _see, fit_documents
+from celadon.train.combinations.celadon import (
+    FALSE_ALARMS,
+    FITTED,
+    GATE,
+    FittedCeladon,
+    fit_celadon,
+    fit_passages,
+)
 from celadon.train.combinations.damaged_documents import CIRCLED, SEVERAL, articles_apart, extracts_of, make_documents
 from celadon.train.corpus import Corpus
 from tests.conftest import missing_part
@@ -41,19 +51,6 @@ def corpus(folder: Path, articles: int = 60) -> Corpus:
     path = folder / "corpus.txt.xz"
     path.write_bytes(lzma.compress("\n".join(lines).encode()))
     return Corpus((path,), hold_out=0.9)
-
-
-def test_weights_are_those_of_logistic_regression_where_the_signs_allow() -> None:
-    random = np.random.default_rng(0)
-    features = {"likeness": random.normal(size=3000), "least_likeness": 2 + 3 * random.normal(size=3000)}
-    logits = 0.5 + 1.5 * features["likeness"] + 0.4 * features["least_likeness"]
-    label = (random.random(3000) < 1 / (1 + np.exp(-logits))).astype(np.float64)
-    found = _logistic(features, label)
-    peer = LogisticRegression(C=1e9).fit(np.stack(list(features.values()), axis=1), label)
-    assert found["likeness"] == pytest.approx(peer.coef_[0, 0], rel=0.05)
-    assert found["least_likeness"] == pytest.approx(peer.coef_[0, 1], rel=0.05)
-    turned = _logistic({"bigrams": features["likeness"]}, label)
-    assert turned["bigrams"] == 0  # repetition never makes a text better
 
 
 def test_documents_are_of_articles_kept_apart_and_say_what_was_done(tmp_path: Path) -> None:
@@ -127,48 +124,65 @@ def models(tmp_path_factory: pytest.TempPathFactory) -> ReadingModels:
     return ReadingModels(str(make_bigrams(folder / "lm").folder), str(make_encoder(folder / "encoder")))
 
 
-def test_a_fit_can_be_read_back_and_tells_repetition(tmp_path: Path, models: ReadingModels) -> None:
-    import json
+def sound_passages(folder: Path) -> list[Passage]:
+    articles = list(corpus(folder).articles())
+    rows = [
+        {"id": str(number), "genre": "cats", "text": "\n\n".join(f"{text}" * 3 for text, _ in article)}
+        for number, article in enumerate(articles)
+    ]
+    return list(passages(rows, frozenset(Half)))
 
-    documents = make_documents(corpus(tmp_path), 60, 0)
+
+def test_a_fit_can_be_read_back_and_is_the_same_again(tmp_path: Path, models: ReadingModels) -> None:
+    sound = sound_passages(tmp_path)
+    assert len(sound) > 20
     seen: list[tuple[int, int]] = []
-    rated = Rated("mine", ["The cat sat on a mat.", "mat a on", "The dog ran home."], np.array([3.0, 1.0, 3.0]))
-    fitted = fit_documents(documents, models, [rated], lambda done, total: seen.append((done, total)))
+    corrections = [{"id": "1", "file": "a.md", "before": "The cat sat on on a mat.", "after": "The cat sat on a mat."}]
+    fitted = fit_passages(sound, corrections, models, progress=lambda done, total: seen.append((done, total)))
     path = tmp_path / "weights.json"
     path.write_text(json.dumps(fitted.content))
     weights = read_weights(str(path))
-    assert set(weights.overall) == set(ASPECTS)
-    assert all(standing.weight > 0 for standing in weights.overall.values())
-    assert fitted.figures["overall"] > 0.3
-    assert all(weight <= 0 for name, weight in weights.aspects["redundancy"].items() if name != "bias")
-    assert seen[-1][0] == seen[-1][1] == len(documents) + 3
-    assert fitted.figures["redundancy"] > 0.4
-    again = fit_documents(documents, models, [rated])
-    assert again == fitted
+    assert set(weights.costs) == set(ASPECTS)
+    assert set(fitted.figures) == set(FITTED)
+    assert min(fitted.figures[kind] for kind in ("cut", "looped")) > 0.6
+    # faults never help
+    assert min(weights.repetition.values()) >= 0
+    assert all(min(cost.slope, cost.steepness) >= 0 for cost in weights.costs.values())
+    assert seen[-1][0] == seen[-1][1] == sum(fitted.content["passages"].values()) + 2
+    assert fit_passages(sound, corrections, models) == fitted
 
 
-def test_likelihood_counts_only_as_far_as_it_tells(tmp_path: Path, models: ReadingModels) -> None:
-    """Where it is the same for all sentences every share agrees alike, and the least is taken."""
-    documents = make_documents(corpus(tmp_path), 40, 0)
-    rated = Rated("mine", ["The cat sat on a mat.", "mat a on", "The dog ran home."], np.array([3.0, 1.0, 3.0]))
-    seen, seen_rated = (
-        _see(texts, models, lambda done, total: None) for texts in ([each.text for each in documents], rated.texts)
-    )
-    same = [
-        replace(each, of_sentences={**each.of_sentences, **dict.fromkeys(LIKELIHOODS, np.zeros(len(each.owner)))})
-        for each in (seen, seen_rated)
+def test_as_many_sound_passages_are_below_the_gate_as_should_be(tmp_path: Path, models: ReadingModels) -> None:
+    sound = sound_passages(tmp_path)
+    path = tmp_path / "weights.json"
+    path.write_text(json.dumps(fit_passages(sound, [], models).content))
+    weights = read_weights(str(path))
+    scores = weights.score(weights.aspects(reading_rates(Batch([Sample(each.text) for each in sound]).prose(), models)))
+    assert np.mean(scores < GATE) == pytest.approx(FALSE_ALARMS, abs=1.5 / len(sound))
+
+
+def test_nothing_of_the_test_half_and_no_restricted_text_is_fitted_on(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rows = [
+        {"id": str(number), "genre": "pep", "text": f"The cat {number} sat on a mat. " * 14} for number in range(40)
     ]
-    fitted = _Fit(documents, same[0], [(rated, same[1])]).content(models).content
-    assert fitted["likelihood_share"] == 0
-    assert all(fitted["aspects"]["grammaticality"][name] == 0 for name in LIKELIHOODS)
+    rows.append({"id": "GUM_whow_cats", "genre": "whow", "text": "The dog sat on a mat. " * 14})
+    path = tmp_path / "genres.jsonl"
+    path.write_text("".join(f"{json.dumps(row)}\n" for row in rows))
+    used: list[Passage] = []
+
+    def remember(sound: list[Passage], *rest: object, **options: object) -> FittedCeladon:
+        used.extend(sound)
+        return FittedCeladon({}, {})
+
+    monkeypatch.setattr("celadon.train.combinations.celadon.fit_passages", remember)
+    fit_celadon(corpus(tmp_path).paths, tmp_path / "weights.json", genres=[str(path)])
+    assert used
+    assert {half_of(each.document) for each in used} == {Half.FIT}
+    assert not [each for each in used if "dog" in each.text and each.cell == "whow"]
 
 
-def test_only_what_was_fitted_on_matters(tmp_path: Path, models: ReadingModels) -> None:
-    documents = make_documents(corpus(tmp_path), 40, 0)
-    changed = [
-        document._replace(amount=1 - document.amount, cost=1 - document.cost) if document.apart else document
-        for document in documents
-    ]
-    one, other = (fit_documents(each, models) for each in (documents, changed))
-    assert one.content == other.content
-    assert other.figures["overall"] < 0 < one.figures["overall"]
+def test_too_little_text_is_told(models: ReadingModels) -> None:
+    with pytest.raises(InputError, match="give more text"):
+        fit_passages([], [], models)

@@ -10,6 +10,7 @@ from celadon.cli.scoring_options import (
     add_cache_options,
     add_field_options,
     add_input_options,
+    add_markup_options,
     cache_settings,
     fields_of,
     positive,
@@ -58,6 +59,7 @@ def configure(command: argparse.ArgumentParser) -> None:
     )
     command.add_argument("--quiet", action="store_true", help="no progress bar")
     add_field_options(command)
+    add_markup_options(command)
     add_input_options(command.add_argument_group("input"))
     how = command.add_argument_group("computation")
     how.add_argument(

@@ -14,6 +14,7 @@ from celadon.cli.scoring_options import (
     add_cache_options,
     add_field_options,
     add_input_options,
+    add_markup_options,
     cache_settings,
     fields_of,
     hit_line,
@@ -33,6 +34,7 @@ examples:
   celadon check outputs.jsonl --min gruen=0.6 --max ppl=80
   celadon check outputs.jsonl --min 'slor[model=smollm2]=1.2' --min celadon.coherence=0.5
   celadon check outputs.jsonl --gate gate.json
+  celadon check answers.jsonl --min celadon=0.6 --nulls none
   celadon check outputs.jsonl --max-regression baseline.jsonl:0.02 --junit check.xml
 """
 
@@ -41,7 +43,7 @@ def configure(command: argparse.ArgumentParser) -> None:
     """Say what this command takes."""
     command.description = (
         "Check that every text keeps its limits, and that the mean is not worse than a baseline's. A text without a "
-        "score fails."
+        "score fails, unless it is a fragment or data."
     )
     command.epilog = _EPILOG
     command.formatter_class = argparse.RawDescriptionHelpFormatter
@@ -58,6 +60,7 @@ def configure(command: argparse.ArgumentParser) -> None:
     output.add_argument("--show", type=_count, default=10, metavar="N", help="offences that are told of (default: 10)")
     output.add_argument("--quiet", action="store_true", help="no progress bar, no notes")
     add_field_options(command)
+    add_markup_options(command)
     add_input_options(command.add_argument_group("input"))
     how = command.add_argument_group("computation")
     how.add_argument(
@@ -96,6 +99,18 @@ def _add_limits(command: argparse.ArgumentParser) -> None:
         help="how much worse the mean may be than that of FILE, which has texts or scores; of the metrics with limits, "
         "else of those that FILE has columns of, else of the usual ones; rows are paired by id, else by order",
     )
+    limits.add_argument(
+        "--nulls",
+        metavar="KINDS",
+        help="which texts pass without a score: a list of wordless, fragment, data, language, other; or none (default: "
+        "fragment,data)",
+    )
+    limits.add_argument(
+        "--language",
+        choices=("english", "any"),
+        default="english",
+        help="any: texts in other languages pass without a score as well",
+    )
 
 
 def _count(text: str) -> int:
@@ -128,7 +143,7 @@ def run(arguments: argparse.Namespace) -> int:
 def _check(arguments: argparse.Namespace) -> Check:
     from celadon.compare.baseline import Baseline
     from celadon.compare.calibration import read_gate
-    from celadon.compare.columns import limits_of
+    from celadon.compare.columns import limits_of, nulls_of
     from celadon.compare.gate import Check
     from celadon.runs.local import Job
 
@@ -146,10 +161,13 @@ def _check(arguments: argparse.Namespace) -> Check:
     limits = limits_of(arguments.min, arguments.max)
     if arguments.gate is not None:
         limits += read_gate(arguments.gate).checked_limits(arguments.gate)
-    return Check(job, limits, baseline, arguments.junit, arguments.show)
+    nulls = nulls_of(arguments.nulls, arguments.language)
+    return Check(job, limits, baseline, arguments.junit, arguments.show, nulls)
 
 
 def _lines(verdict: Verdict) -> Iterator[str]:
+    from celadon.compare.columns import passed_line
+
     texts = "1 text" if verdict.rows == 1 else f"{verdict.rows:,} texts"
     if verdict.limits:
         failures = (
@@ -158,6 +176,8 @@ def _lines(verdict: Verdict) -> Iterator[str]:
         yield f"FAILED: {failures}" if verdict.failed_rows else f"passed: {texts}, all within the limits"
         for limit, failed, nulls in verdict.limits:
             yield f"  {limit}: {failed:,} failed{f', {nulls:,} of them without a score' if nulls else ''}"
+    if verdict.passed_nulls:
+        yield f"  {passed_line(verdict.passed_nulls)}"
     for offence in verdict.offences:
         yield ""
         yield f"{_whose(offence.where, offence.id, offence.system)}: {_printable(offence.message)}"
@@ -222,6 +242,7 @@ def _as_json(verdict: Verdict) -> dict[str, Any]:
         "passed": verdict.passed,
         "rows": verdict.rows,
         "failed_rows": verdict.failed_rows,
+        "passed_nulls": {kind.value: count for kind, count in verdict.passed_nulls.items()},
         "limits": [
             {
                 "column": limit.column.name,

@@ -10,6 +10,8 @@ import sys
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from celadon.cli.scoring_options import add_markup_option
+
 if TYPE_CHECKING:
     from celadon.core import Metric, MetricScores, Section
 
@@ -31,6 +33,10 @@ def configure(command: argparse.ArgumentParser) -> None:
         metavar="A,B",
         help=f"default: {_DEFAULT}; without a reference celadon",
     )
+    add_markup_option(command, "the text is written in")
+    command.add_argument(
+        "--language", default="", metavar="NAME", help="its language, as en or Spanish (default: identified)"
+    )
     command.add_argument(
         "--trees", metavar="CONLLU", help="dependency trees of the references, in their order, for the tree accuracies"
     )
@@ -50,7 +56,14 @@ def run(arguments: argparse.Namespace) -> int:
     defaults = split_specs(_DEFAULT) if arguments.reference else list(DEFAULTS_WITHOUT_REFERENCES)
     if arguments.trees or arguments.svg:
         defaults = _TREES
-    sample = Sample(arguments.text, tuple(arguments.reference), arguments.source, origin="the text")
+    sample = Sample(
+        arguments.text,
+        tuple(arguments.reference),
+        arguments.source,
+        origin="the text",
+        markup=arguments.markup,
+        language=_language(arguments.language),
+    )
     if arguments.trees:
         sample = replace(sample, trees=trees_in_order(arguments.trees))
     scores = score([sample], metrics=specs or defaults)
@@ -68,6 +81,16 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.svg:
         _draw(arguments.svg, next((section for section in seen if section.kind == "tree"), None))
     return 0
+
+
+def _language(name: str) -> str:
+    from celadon.core import UsageError
+    from celadon.io.written_in import language_named
+
+    try:
+        return language_named(name)
+    except ValueError as error:
+        raise UsageError(f"--language: {error}") from None
 
 
 def _draw(path: str, tree: Section | None) -> None:

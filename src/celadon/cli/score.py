@@ -11,6 +11,7 @@ from celadon.cli.scoring_options import (
     add_cache_options,
     add_field_options,
     add_input_options,
+    add_markup_options,
     add_run_options,
     cache_settings,
     carry_out,
@@ -60,6 +61,7 @@ def configure(command: argparse.ArgumentParser) -> None:
     command.add_argument("--report", metavar="HTML", help="write a self-contained HTML report")
     command.add_argument("--json", action="store_true", help="print the summary as JSON instead of tables")
     add_field_options(command)
+    add_markup_options(command)
     bad = command.add_argument_group("input")
     add_input_options(bad)
     bad.add_argument(

@@ -13,10 +13,12 @@ if TYPE_CHECKING:
     from celadon.runs.run import RunResult, RunSettings
     from celadon.scoring.cache.score_cache import CacheSettings
 
-# as celadon.io.FORMATS and celadon.runs.run.ENGINES, which would take their time to import
+# as celadon.io.FORMATS, celadon.runs.run.ENGINES and celadon.io.written_in.MARKUPS: importing them would take its time
 FORMATS = ("jsonl", "csv", "tsv", "parquet", "txt")
 ENGINES = ("local", "ray")
+MARKUPS = ("auto", "markdown", "rst", "html", "plain")
 _FIELDS = ("text", "references", "source", "system", "id")
+_WRITTEN_IN = ("markup", "language")
 _OF_RUNS = ("engine", "workers", "address", "resources", "shard_rows", "restart")
 _UNITS = {"": 1, "k": 10**3, "m": 10**6, "g": 10**9, "t": 10**12, "ki": 2**10, "mi": 2**20, "gi": 2**30, "ti": 2**40}
 _LEAST = 1_000_000
@@ -34,11 +36,32 @@ def add_field_options(command: argparse.ArgumentParser) -> None:
     fields.add_argument("--id-field", metavar="NAME", help="the item (default: id)")
 
 
+def add_markup_options(command: argparse.ArgumentParser) -> None:
+    """Add the options that say what texts are written in."""
+    group = command.add_argument_group("what the texts are written in")
+    add_markup_option(group, "all texts are written in")
+    group.add_argument("--markup-field", metavar="NAME", help="what a row's text is written in instead")
+    group.add_argument(
+        "--language-field",
+        metavar="NAME",
+        help="the language of a row's text: an ISO 639 code or an English name (default: identified)",
+    )
+
+
+def add_markup_option(group: argparse._ActionsContainer, whose: str) -> None:
+    """Add the option that says what texts, or one text, are written in."""
+    group.add_argument("--markup", choices=MARKUPS, default="auto", help=f"what {whose} (default: found out)")
+
+
 def fields_of(arguments: argparse.Namespace) -> Fields:
     """Return which column is what."""
     from celadon.io import Fields
 
-    return Fields(**{name: getattr(arguments, f"{name}_field") for name in _FIELDS})
+    named = {name: getattr(arguments, f"{name}_field") for name in _FIELDS}
+    if "markup" in arguments:
+        named |= {name: getattr(arguments, f"{name}_field") for name in _WRITTEN_IN}
+        named["default_markup"] = arguments.markup
+    return Fields(**named)
 
 
 def add_input_options(group: argparse._ArgumentGroup) -> None:

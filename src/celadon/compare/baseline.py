@@ -18,6 +18,9 @@ from celadon.runs.local import Job
 from celadon.runs.local import run as run_job
 from celadon.scoring.scorer import Progress, Scorer, ignore
 
+EXCUSED = np.inf
+"""Stands for the value of a text that has none and may have none."""
+
 
 @dataclass(frozen=True)
 class Baseline:
@@ -60,7 +63,7 @@ class Regression(NamedTuple):
     worse_by: float  # how much worse the mean is; negative where it is better
     tolerance: float  # how much it may be
     pairs: int  # how many pairs have both values
-    lost: int  # how many texts had a value and have none now
+    lost: int  # how many texts had a value and have none now, though they should
     fallen: tuple[Fallen, ...]  # the texts that fell most, worst first
 
     @property
@@ -182,7 +185,7 @@ def regressions(
     for chunk in store.chunks():
         both = np.isfinite(chunk.first) & np.isfinite(chunk.second)
         counts += both.sum(axis=0)
-        lost += (np.isfinite(chunk.first) & ~np.isfinite(chunk.second)).sum(axis=0)
+        lost += (np.isfinite(chunk.first) & np.isnan(chunk.second)).sum(axis=0)
         sums += [np.where(both, side, 0.0).sum(axis=0) for side in (chunk.first, chunk.second)]
         falls = np.where(both, (chunk.first - chunk.second) * sign, 0.0)
         for largest, column_falls in zip(worst, falls.T, strict=True):

@@ -183,7 +183,8 @@ def calibrate(
             )
         if nulls := len(values) - len(known):
             warnings.append(
-                f"{column.name}: {nulls:,} of {len(values):,} good texts have no score, and fail in a check"
+                f"{column.name}: {nulls:,} of {len(values):,} good texts have no score and were left out; "
+                "celadon check --nulls says which of them pass"
             )
         rank = max(1, math.floor(share * (len(known) + 1)))
         if share * (len(known) + 1) < 1:

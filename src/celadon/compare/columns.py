@@ -11,13 +11,18 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from celadon.compare.pairing import Row
-from celadon.core import CeladonError, Direction, FloatArray, Metric, MetricScores, UsageError
+from celadon.core import CeladonError, Direction, FloatArray, Metric, MetricScores, NullKind, UsageError
 from celadon.io import Fields, TableRow, read_table_rows
 from celadon.io.fields import Place, Resolver
 from celadon.io.sources import find_sources
 from celadon.metrics.registry import load, named_part, names
 
 _TABLE_ROWS = 2048
+PASSING_NULLS = frozenset({NullKind.FRAGMENT, NullKind.DATA})
+"""Kinds of texts that pass a gate without a score unless it is told otherwise: there is nothing to judge."""
+_NO_KIND = "none"
+LANGUAGES = ("english", "any")
+"""In which language a text without a score must be."""
 
 
 class Column(NamedTuple):
@@ -85,6 +90,35 @@ def limits_of(least: Sequence[str], most: Sequence[str]) -> tuple[Limit, ...]:
         column = columns.setdefault(name, column_of(name))
         limits.append(Limit(column, bound, is_least))
     return tuple(dict.fromkeys(limits))
+
+
+def nulls_of(kinds: str | Iterable[str] | None, language: str = "english") -> frozenset[NullKind]:
+    """Read which kinds of texts may pass without a score.
+
+    ``kinds``: names, also as ``fragment,data``; ``none`` for none of them; None for the usual ones.
+    ``language``: ``any`` where texts in other languages may pass as well.
+    Raises UsageError if there is no such kind or language.
+    """
+    if language not in LANGUAGES:
+        raise UsageError(f"{language!r} is no language of a gate; write {' or '.join(LANGUAGES)}")
+    foreign = {NullKind.LANGUAGE} if language == "any" else set()
+    if kinds is None:
+        return PASSING_NULLS | foreign
+    names = [name.strip().lower() for name in (kinds.split(",") if isinstance(kinds, str) else kinds)]
+    if names == [_NO_KIND]:
+        return frozenset(foreign)
+    for name in names:
+        if name not in set(NullKind):
+            known = ", ".join(NullKind)
+            raise UsageError(f"{name!r} is no kind of text without a score; there are {known}, or {_NO_KIND} alone")
+    return frozenset(map(NullKind, names)) | foreign
+
+
+def passed_line(counts: Mapping[NullKind, int]) -> str:
+    """Say how many texts without a score passed, by kind; nothing where none did."""
+    total = sum(counts.values())
+    listed = ", ".join(f"{counts[kind]:,} {kind}" for kind in NullKind if counts.get(kind))
+    return f"{total:,} {'text' if total == 1 else 'texts'} without a score passed: {listed}" if total else ""
 
 
 def _number(text: str) -> float | None:

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import NamedTuple, Self
 
 import numpy as np
 
 from celadon.compare.baseline import (
+    EXCUSED,
     Baseline,
     Regression,
     columns_to_compare,
@@ -18,9 +20,9 @@ from celadon.compare.baseline import (
     regressions,
     rows_of,
 )
-from celadon.compare.columns import Column, Limit, lower_is_better
+from celadon.compare.columns import PASSING_NULLS, Column, Limit, lower_is_better
 from celadon.compare.pairing import Pairing, PairStore
-from celadon.core import MetricScores, UsageError
+from celadon.core import FloatArray, MetricScores, NullKind, UsageError, null_kind
 from celadon.io import Chunk, check_distinct
 from celadon.io.atomic import Draft, output_errors
 from celadon.report.escape import cut_at, escape
@@ -43,6 +45,7 @@ class Check:
     baseline: Baseline | None = None  # what the means are compared with, if with anything
     junit: str | None = None  # where a JUnit file goes, if anywhere
     most_listed: int = 10  # offences, and texts that fell
+    nulls: frozenset[NullKind] = PASSING_NULLS  # which texts may have no score
 
 
 class Offence(NamedTuple):
@@ -68,7 +71,7 @@ class Offence(NamedTuple):
 
 
 class LimitCount(NamedTuple):
-    """How many texts do not keep a limit, and how many of these have no value."""
+    """How many texts do not keep a limit, and how many of these have no value; without those that may have none."""
 
     limit: Limit
     failed: int
@@ -88,6 +91,7 @@ class Verdict:
     # cache_hits, cache_misses: of the texts that were checked
     cache_hits: int
     cache_misses: int
+    passed_nulls: Mapping[NullKind, int] = field(default_factory=dict)  # how many texts passed without a score, by kind
 
     @property
     def passed(self) -> bool:
@@ -132,6 +136,7 @@ def run_check(
             pairing,
             done.cache_hits,
             done.cache_misses,
+            gate.passed_nulls,
         )
 
 
@@ -149,19 +154,29 @@ class _Gate:
         self.failed_rows = 0
         self.failed = [0] * len(check.limits)
         self.nulls = [0] * len(check.limits)
+        self.passed_nulls: Counter[NullKind] = Counter()
 
     def add(self, chunk: Chunk, scores: Mapping[str, MetricScores]) -> None:
         offences: dict[int, list[Offence]] = {}
+        columns = dict.fromkeys((*(limit.column for limit in self._check.limits), *self._compared))
+        excused = {column: self._excused(column, scores) for column in columns}
         for at, limit in enumerate(self._check.limits):
             values = limit.column.values(scores)
             within = values >= limit.bound if limit.is_least else values <= limit.bound
             for row in np.flatnonzero(~within).tolist():
+                if row in excused[limit.column]:
+                    continue
                 value = float(values[row])
                 self.failed[at] += 1
                 self.nulls[at] += math.isnan(value)
                 reason = limit.column.reason(scores, row) if math.isnan(value) else ""
                 offences.setdefault(row, []).append(_offence(chunk, row, limit, value, reason))
         self.failed_rows += len(offences)
+        # of several metrics, the first says why
+        passed: dict[int, str] = {}
+        for reasons in excused.values():
+            passed = {row: why for row, why in reasons.items() if row not in offences} | passed
+        self.passed_nulls.update(map(null_kind, passed.values()))
         for row in sorted(offences):
             room = self._check.most_listed - len(self.offences)
             self.offences += offences[row][: max(room, 0)]
@@ -169,10 +184,18 @@ class _Gate:
             for row, sample in enumerate(chunk.samples):
                 messages = [offence.message for offence in offences.get(row, [])]
                 name = " of ".join(label for label in (sample.id, sample.system) if label) or sample.origin
-                self._junit.add(chunk.files[row], name, messages, sample.text)
+                self._junit.add(chunk.files[row], name, messages, sample.text, passed.get(row, ""))
         if self._store is not None:
-            values = np.stack([column.values(scores) for column in self._compared], axis=1)
+            values = np.stack(
+                [_comparable(column.values(scores), excused[column]) for column in self._compared], axis=1
+            )
             self._store.add("b", rows_of(chunk, values))
+
+    def _excused(self, column: Column, scores: Mapping[str, MetricScores]) -> dict[int, str]:
+        """Return the texts that have no value and may have none, and why."""
+        rows = np.flatnonzero(np.isnan(column.values(scores))).tolist()
+        reasons = {row: column.reason(scores, row) for row in rows}
+        return {row: why for row, why in reasons.items() if null_kind(why) in self._check.nulls}
 
     def regressions(self) -> tuple[Pairing | None, tuple[Regression, ...]]:
         baseline = self._check.baseline
@@ -180,6 +203,12 @@ class _Gate:
             return None, ()
         lower = [lower_is_better(column, self._check.limits) for column in self._compared]
         return regressions(self._store, self._compared, lower, baseline.tolerance, self._check.most_listed)
+
+
+def _comparable(values: FloatArray, excused: Iterable[int]) -> FloatArray:
+    values = np.where(np.isfinite(values), values, np.nan)
+    values[list(excused)] = EXCUSED
+    return values
 
 
 def _offence(chunk: Chunk, row: int, limit: Limit, value: float, reason: str) -> Offence:
@@ -198,18 +227,20 @@ class JunitFile:
         self._path = path
         self._draft = Draft(path)
         self._temporary, self._file = self._draft.open()
-        self._tests = self._failures = 0
+        self._tests = self._failures = self._skipped = 0
         self._write(_HEAD + b" " * _ROOM + b">\n")
 
-    def add(self, group: str, name: str, failures: Sequence[str], text: str) -> None:
+    def add(self, group: str, name: str, failures: Sequence[str], text: str, skipped: str = "") -> None:
         """Take one text.
 
         ``failures``: what is wrong with it; nothing where it passes.
         ``text``: the text itself, of which the beginning is shown where it fails.
+        ``skipped``: why it has no score, where it passes without one.
         """
         self._tests += 1
         self._failures += bool(failures)
-        self._write(_case(group, name, failures, text))
+        self._skipped += bool(skipped)
+        self._write(_case(group, name, failures, text, skipped))
 
     def finish(self, regressions: Sequence[Regression]) -> None:
         """Write the rest, and put the file in its place."""
@@ -224,7 +255,7 @@ class JunitFile:
         self._write(f"{end}</testsuites>\n".encode())
         with output_errors(self._path):
             self._file.seek(len(_HEAD))
-            self._file.write(_counts(self._tests, self._failures).encode())
+            self._file.write(_counts(self._tests, self._failures, self._skipped).encode())
         self._draft.commit(self._temporary)
 
     def __enter__(self) -> Self:
@@ -238,12 +269,14 @@ class JunitFile:
             self._file.write(data)
 
 
-def _counts(tests: int, failures: int) -> str:
-    return f'tests="{tests}" failures="{failures}" errors="0" skipped="0"'
+def _counts(tests: int, failures: int, skipped: int = 0) -> str:
+    return f'tests="{tests}" failures="{failures}" errors="0" skipped="{skipped}"'
 
 
-def _case(group: str, name: str, failures: Sequence[str], text: str) -> bytes:
+def _case(group: str, name: str, failures: Sequence[str], text: str, skipped: str = "") -> bytes:
     opening = f'<testcase classname="{_attribute(group)}" name="{_attribute(name)}"'
+    if skipped:
+        return f'{opening}><skipped message="{_attribute(skipped)}"/></testcase>\n'.encode()
     if not failures:
         return f"{opening}/>\n".encode()
     cut = cut_at(text, _SHOWN_CHARS)

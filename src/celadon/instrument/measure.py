@@ -124,7 +124,7 @@ def measure(
         gate = float(np.quantile(values[is_long], false_alarms)) if is_long.any() else float("nan")
     hits = []
     compared = (sizes == SIZES[0]) & ~np.isnan(values)
-    for kind, copies in _damaged_copies(sound, seed):
+    for kind, copies in damaged_copies(sound, seed):
         hits.append(_hits(kind, values[compared], score(copies), gate))
     counts = np.array([passage.words for passage in sound], dtype=np.float64)
     return Instrument(
@@ -158,14 +158,19 @@ def wilson(hits: int, trials: int) -> tuple[float, float]:
     return float(interval.low), float(interval.high)
 
 
-def _damaged_copies(sound: Sequence[Passage], seed: int) -> Iterable[tuple[str, list[Passage]]]:
+def damaged_copies(
+    sound: Sequence[Passage], seed: int, kinds: Iterable[str] = tuple(KINDS)
+) -> Iterable[tuple[str, list[Passage]]]:
     """Damage the passages of the first size, in every way; copies that are not changed are left out."""
+    wanted = frozenset(kinds)
     chosen = [at for at, passage in enumerate(sound) if passage.size == SIZES[0]]
     proses = {at: read_prose(sound[at].text, sound[at].markup) for at in chosen}
     sentences = {at: [prose.text[start:end] for start, end in prose.sentences] for at, prose in proses.items()}
     fewest, most = _OTHER_WORDS
     others = [(at, s) for at in chosen for s in sentences[at] if fewest < len(s.split()) < most]
     for number, kind in enumerate(KINDS):
+        if kind not in wanted:
+            continue
         copies = []
         for at in chosen:
             passage, prose = sound[at], proses[at]

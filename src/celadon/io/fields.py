@@ -11,6 +11,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
+from celadon.io.written_in import language_named, markup_named
+
 TEXT_NAMES = ("text", "output", "prediction")
 REFERENCES_NAMES = ("references", "reference")
 NUMBERED_REFERENCES = "ref"
@@ -49,6 +51,10 @@ class Fields:
     source: str | None = None  # what the text was made from; else ``source``
     system: str | None = None  # who made the text; else ``system``
     id: str | None = None  # the item's name; else ``id``
+    # markup, language: what the text is written in; never looked for under a usual name, as they change scores
+    markup: str | None = None
+    language: str | None = None
+    default_markup: str = "auto"  # no name: the markup of all texts whose row says none
 
 
 class Place(NamedTuple):
@@ -88,6 +94,9 @@ class Plan:
     source: Place | None
     id: Place | None
     system: Place | None
+    markup: Place | None
+    language: Place | None
+    default_markup: str
     no_text: str
     cells: bool
 
@@ -113,6 +122,25 @@ class Plan:
             None if self.system is None else self._label(self.system, row, False),
         )
 
+    def written_in(self, row: Mapping[str, Any]) -> tuple[str, str]:
+        """The markup and the language of the text; raises RowError where they are not known."""
+        return (
+            self.default_markup if self.markup is None else self._markup(self.markup, row),
+            "" if self.language is None else self._language(self.language, row),
+        )
+
+    def _markup(self, place: Place, row: Mapping[str, Any]) -> str:
+        try:
+            return markup_named((self._label(place, row, True) or "").strip() or self.default_markup)
+        except ValueError as error:
+            raise RowError(f"{place.name}: {error}") from None
+
+    def _language(self, place: Place, row: Mapping[str, Any]) -> str:
+        try:
+            return language_named(self._label(place, row, True) or "")
+        except ValueError as error:
+            raise RowError(f"{place.name}: {error}") from None
+
     def _label(self, place: Place, row: Mapping[str, Any], strict: bool) -> str | None:
         name, path, named = place
         value = place.get(row) if path else row[name]
@@ -136,6 +164,8 @@ class Plan:
             source=self.source and self.source.name,
             system=self.system and self.system.name,
             id=self.id and self.id.name,
+            markup=self.markup and self.markup.name,
+            language=self.language and self.language.name,
         )
 
 
@@ -159,7 +189,9 @@ class Resolver:
         """What a header lacks, as a message; None when it has every column asked for."""
         if plan.text is None:
             return plan.no_text
-        named = {name: getattr(self._fields, name) for name in ("references", "source", "system", "id")}
+        named = {
+            name: getattr(self._fields, name) for name in ("references", "source", "system", "id", "markup", "language")
+        }
         for field, name in named.items():
             if name is not None and not getattr(plan, field):
                 return f"no {field}: looked for {name}; there are {_listed(keys)}"
@@ -177,6 +209,9 @@ class Resolver:
             source=_find(present, fields.source, ("source",)),
             id=_find(present, fields.id, ("id",)),
             system=_find(present, fields.system, ("system",)),
+            markup=_find(present, fields.markup, ()),
+            language=_find(present, fields.language, ()),
+            default_markup=fields.default_markup,
             no_text=f"no text: looked for {looked_for}; there are {_listed(keys)}",
             cells=cells,
         )

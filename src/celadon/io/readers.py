@@ -154,6 +154,7 @@ class Reader:
                 keys, plan = row_keys, self._plan(name, row_keys, kind)
             try:
                 text, references, source, ident, system = plan.read(row)
+                markup, language = plan.written_in(row)
             except RowError as error:
                 report(line, str(error), chomp(raw), False)
                 continue
@@ -163,7 +164,8 @@ class Reader:
             if pending.size + len(raw) > MAX_CHUNK_BYTES:
                 yield from self._flush()
                 pending = self._pending
-            pending.samples.append(Sample(text, references, source, ident, system, row, f"{name}:{line}"))
+            where = f"{name}:{line}"
+            pending.samples.append(Sample(text, references, source, ident, system, row, where, (), markup, language))
             pending.files.append(name)
             pending.lines.append(line)
             pending.raws.append(raw)
@@ -194,6 +196,7 @@ class Reader:
                 if i in rows.flaws:
                     raise RowError(rows.flaws[i])
                 text, references, source, ident, system = plan.read(row)
+                markup, language = plan.written_in(row)
                 if len(text) > self._max_text_chars:
                     raise RowError(self._too_long(text))
             except RowError as error:
@@ -201,7 +204,8 @@ class Reader:
                 self._on_bad(BadRow(name, number, str(error), to_json(row), numbered_by_row=True))
                 continue
             kept.append(i)
-            samples.append(Sample(text, references, source, ident, system, row, origin(name, number, by_row=True)))
+            where = origin(name, number, by_row=True)
+            samples.append(Sample(text, references, source, ident, system, row, where, (), markup, language))
         batch = rows.batch if len(kept) == len(rows.values) else take_rows(rows.batch, kept)
         lines = tuple(rows.first + i for i in kept)
         return Chunk(tuple(samples), "parquet", (name,) * len(kept), lines, batch=batch)

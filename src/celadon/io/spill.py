@@ -79,7 +79,10 @@ class Spill:
 
 def _packed(chunk: Chunk) -> tuple[Any, ...]:
     typed = chunk.batch is not None
-    fields = [(s.text, s.references, s.source, s.id, s.system, None if typed else dict(s.extra)) for s in chunk.samples]
+    fields = [
+        (s.text, s.references, s.source, s.id, s.system, s.markup, s.language, None if typed else dict(s.extra))
+        for s in chunk.samples
+    ]
     table = _to_arrow(chunk.batch) if typed else None
     return fields, chunk.format, chunk.files, chunk.lines, chunk.raws, table
 
@@ -88,10 +91,11 @@ def _unpacked(data: tuple[Any, ...]) -> Chunk:
     fields, kind, files, lines, raws, table = data
     batch = None if table is None else _from_arrow(table)
     extras = [row[-1] for row in fields] if batch is None else parquet.row_values(batch)
+    places = [origin(file, line, by_row=batch is not None) for file, line in zip(files, lines, strict=True)]
     samples = tuple(
-        Sample(text, references, source, ident, system, extra, origin(file, line, by_row=batch is not None))
-        for (text, references, source, ident, system, _), extra, file, line in zip(
-            fields, extras, files, lines, strict=True
+        Sample(text, references, source, ident, system, extra, where, (), markup, language)
+        for (text, references, source, ident, system, markup, language, _), extra, where in zip(
+            fields, extras, places, strict=True
         )
     )
     return Chunk(samples, kind, files, lines, raws, batch)

@@ -3,19 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import lru_cache
 
-from celadon.core import Evidence, Sample
-from celadon.scoring.batch import Batch
+from celadon.core import Evidence
 
 SENTENCE, WORST = "sentence", "worst"
 """The labels of a sentence, and of the worst of several."""
-
-
-@lru_cache(maxsize=4)
-def batch_of(text: str) -> Batch:
-    """One text as a batch, which all aspects of a metric share, so that the models read it once."""
-    return Batch([Sample(text)])
 
 
 def aspect_evidence(metric: str, evidence: Sequence[Evidence | None]) -> Evidence | None:

@@ -16,7 +16,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from celadon.core import Evidence, Metric, MetricInfo, MetricScores, Sample
+from celadon.core import Evidence, MetricInfo, MetricScores
 from celadon.metrics.gleu_evidence import explain
 from celadon.metrics.gleu_features import (
     DICTIONARY,
@@ -40,15 +40,17 @@ from celadon.metrics.gleu_weights import (
     weights_of,
 )
 from celadon.metrics.gruen.models import model_names
+from celadon.metrics.prose_metric import ProseMetric, relocated
 from celadon.parsing.loading import DEPENDENCY, LINK, RULES, chart_name, parser
 from celadon.scoring.batch import Batch
+from celadon.scoring.batch.prose import reading_facts
 from celadon.scoring.batch.units import least, means
 
 _READING = "above 0 where a sentence is rather real than words at random; 1 is the margin; for English (extra parse)"
 
 
 @dataclass(frozen=True)
-class ParserMetric(Metric):
+class ParserMetric(ProseMetric):
     """A metric that asks parsers: what both have in common.
 
     Parameters
@@ -67,6 +69,7 @@ class ParserMetric(Metric):
     explains: ClassVar[tuple[str, ...]] = ("parses",)
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         self.used_weights()
 
     @property
@@ -88,7 +91,7 @@ class ParserMetric(Metric):
         """Return the weights: those of the file that was given, or the metric's own."""
         return weights_of(self.kind, self.weights)
 
-    def score(self, batch: Batch) -> MetricScores:
+    def score_prose(self, batch: Batch) -> MetricScores:
         found, weights, samples = self.features(batch), self.used_weights(), len(batch)
         features = weights.normalised(found.columns)
         added = weights.contributions(features)
@@ -100,18 +103,20 @@ class ParserMetric(Metric):
         parts |= {f"from_{name}": means(found.owner, column, samples) for name, column in added.items()}
         return MetricScores(self.spec, means(found.owner, values, samples), parts, found.reasons)
 
-    def evidence(self, sample: Sample) -> Evidence | None:
-        return self.evidences(Batch([sample]))[0]
+    def prose_evidence(self, batch: Batch) -> Evidence | None:
+        return self._explained(batch)[0]
 
     def evidences(self, batch: Batch) -> list[Evidence | None]:
         """Show why, for many texts at once."""
+        prose = self.prose(batch)
+        return relocated(prose, self._explained(prose))
+
+    def _explained(self, batch: Batch) -> list[Evidence | None]:
         found = self.features(batch, recent=True)
         return explain(self.spec, batch, found, self.used_weights(), chart_name(self.grammar))
 
     def details(self) -> Mapping[str, str]:
-        from celadon.text.sentences import splitter_version
-
-        facts = {"weights": self.used_weights().sha256[:8], "sentences": splitter_version()}
+        facts = {"weights": self.used_weights().sha256[:8], **reading_facts(self.markup)}
         for name in (chart_name(self.grammar), DEPENDENCY, LINK):
             facts |= parser(name).facts
         return facts

@@ -30,19 +30,20 @@ from celadon.core import (
     Direction,
     Evidence,
     FloatArray,
-    Metric,
     MetricInfo,
     MetricScores,
-    Sample,
     UsageError,
     option_text,
 )
 from celadon.io.weight_files import MorcelaWeights, read_morcela
 from celadon.metrics.likelihood_evidence import explain
+from celadon.metrics.prose_metric import ProseMetric, relocated
 from celadon.scoring.batch import CONTEXTS, Batch, Likelihoods
+from celadon.scoring.batch.prose import PLAIN, reading_facts
 from celadon.scoring.batch.units import least, means
 
 PARTS = ("sentences", "tokens", "worst")
+_ENGLISH = ("builtin", "smollm2")
 VARIANTS = ("l2r", "original")
 _READ = "compare texts of one language and model; each sentence counts alike"
 
@@ -58,7 +59,8 @@ def _info(
     return MetricInfo(name, meaning, reading, direction=direction, low=low, high=high, parts=PARTS)
 
 
-class Likelihood(Metric):
+@dataclass(frozen=True)
+class Likelihood(ProseMetric):
     """A metric whose value of a sentence is made from the log-probabilities of its tokens."""
 
     explains: ClassVar[tuple[str, ...]] = ("surprisal",)
@@ -80,10 +82,15 @@ class Likelihood(Metric):
         """Return the value of each sentence, or of each text that is read as a whole."""
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         if self.context not in CONTEXTS:
             raise UsageError(f"{self.info.name}: unknown context {self.context!r}; known: {', '.join(CONTEXTS)}")
 
-    def score(self, batch: Batch) -> MetricScores:
+    @property
+    def any_language(self) -> bool:
+        return not self.model.startswith(_ENGLISH)
+
+    def score_prose(self, batch: Batch) -> MetricScores:
         read = batch.token_scores(self.model, self.context, self.variant)
         values = self._checked(read)
         count = len(batch)
@@ -104,11 +111,15 @@ class Likelihood(Metric):
             )
         return self.unit_values(read)
 
-    def evidence(self, sample: Sample) -> Evidence | None:
-        return self.evidences(Batch([sample]))[0]
+    def prose_evidence(self, batch: Batch) -> Evidence | None:
+        return self._explained(batch)[0]
 
     def evidences(self, batch: Batch) -> list[Evidence | None]:
         """Show why, for all samples of a batch at once; None for a sample without a score."""
+        prose = self.prose(batch)
+        return relocated(prose, self._explained(prose))
+
+    def _explained(self, batch: Batch) -> list[Evidence | None]:
         read = batch.token_scores(self.model, self.context, self.variant, recent=True)
         values = self._checked(read)
         return explain(self, batch, read, values)
@@ -121,10 +132,10 @@ class Likelihood(Metric):
 
     def details(self) -> Mapping[str, str]:
         from celadon.models.language.language_model import language_model
-        from celadon.text.sentences import splitter_version
 
         facts = dict(language_model(self.model).facts)
-        return facts | ({"sentences": splitter_version()} if self.context == "sentence" else {})
+        is_whole = self.context == "document" and self.markup == PLAIN
+        return facts | ({} if is_whole else reading_facts(self.markup))
 
 
 @dataclass(frozen=True)

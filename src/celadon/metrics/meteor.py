@@ -31,6 +31,7 @@ from typing import Any, ClassVar, NamedTuple, TypeAlias
 import numpy as np
 
 from celadon.core import (
+    NO_WORDS,
     Evidence,
     Metric,
     MetricInfo,
@@ -42,7 +43,7 @@ from celadon.core import (
     Span,
     UsageError,
 )
-from celadon.metrics.references import NO_REFERENCE, NO_WORDS
+from celadon.metrics.references import NO_REFERENCE
 from celadon.models.words.wordnet import load_wordnet, synsets, wordnet_version
 from celadon.scoring.batch import Batch
 from celadon.text.meteor_words import located_meteor_words, meteor_words

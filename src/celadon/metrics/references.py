@@ -6,12 +6,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from celadon.core import FloatArray, IntArray, MetricScores, Span
+from celadon.core import NO_WORDS, FloatArray, IntArray, MetricScores, Span
 from celadon.scoring.batch import Words
 from celadon.text.alignment import MAX_CELLS
 from celadon.text.words import Word
 
-NO_WORDS = "the text has no words"
 NO_REFERENCE = "no reference has words"
 TOO_LONG = f"too long to align: more than {MAX_CELLS:,} pairs of words"
 

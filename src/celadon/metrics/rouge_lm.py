@@ -10,6 +10,7 @@ from typing import ClassVar
 from celadon.core import Evidence, Metric, MetricInfo, Need, Sample
 from celadon.metrics.overlap import RougeL
 from celadon.metrics.standardized import StandardizedSum
+from celadon.scoring.batch.prose import PLAIN
 
 
 @dataclass(frozen=True)
@@ -40,7 +41,7 @@ class RougeLm(StandardizedSum):
     def members(self) -> Mapping[str, Metric]:
         from celadon.metrics.likelihood import Wpslor
 
-        return {"rougeL": RougeL(), "wpslor": Wpslor(context=self.context)}
+        return {"rougeL": RougeL(), "wpslor": Wpslor(context=self.context, markup=PLAIN)}
 
     def evidence(self, sample: Sample) -> Evidence | None:
         found = RougeL().evidence(sample)

@@ -10,8 +10,8 @@ from typing import Any, ClassVar, NamedTuple, TypeAlias, cast
 
 import numpy as np
 
-from celadon.core import Metric, MetricInfo, MetricScores, Need, Sample, UsageError
-from celadon.metrics.references import NO_REFERENCE, NO_WORDS
+from celadon.core import NO_WORDS, Metric, MetricInfo, MetricScores, Need, Sample, UsageError
+from celadon.metrics.references import NO_REFERENCE
 from celadon.scoring.batch import Batch
 
 NO_SOURCE = "the source has no words"

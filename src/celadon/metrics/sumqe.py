@@ -17,10 +17,10 @@ from typing import NamedTuple
 import msgspec
 import numpy as np
 
-from celadon.core import Evidence, FloatArray, InputError, Metric, MetricInfo, MetricScores, Sample, Section
+from celadon.core import Evidence, FloatArray, InputError, MetricInfo, MetricScores, Section
 from celadon.io.weight_files import STATISTICS, Head, QualityModel, read_quality
-from celadon.metrics.aspects import batch_of
 from celadon.metrics.gruen.models import model_facts, model_names
+from celadon.metrics.prose_metric import ProseMetric
 from celadon.metrics.reading.features import (
     LIKELIHOODS,
     SENTENCE_FEATURES,
@@ -61,7 +61,7 @@ class Pull(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Sumqe(Metric):
+class Sumqe(ProseMetric):
     """Linear heads on the features of a text.
 
     Parameters
@@ -73,6 +73,7 @@ class Sumqe(Metric):
     model: str = BUILTIN
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         self.estimator()
 
     @cached_property
@@ -98,7 +99,7 @@ class Sumqe(Metric):
             raise InputError(f"{path}: was trained on other features than this version has; train it again")
         return found
 
-    def score(self, batch: Batch) -> MetricScores:
+    def score_prose(self, batch: Batch) -> MetricScores:
         used = self.estimator()
         seen = self._features(batch, used)
         parts = {name: head.bias + contributions(used, head, seen).sum(axis=1) for name, head in used.heads.items()}
@@ -106,9 +107,9 @@ class Sumqe(Metric):
             column[list(seen.reasons)] = np.nan
         return MetricScores(self.spec, value_of(used, parts), parts, seen.reasons)
 
-    def evidence(self, sample: Sample) -> Evidence | None:
+    def prose_evidence(self, batch: Batch) -> Evidence | None:
         used = self.estimator()
-        seen = self._features(batch_of(sample.text), used)
+        seen = self._features(batch, used)
         if seen.reasons:
             return None
         counted = counting(used).values()
@@ -137,7 +138,7 @@ class Sumqe(Metric):
         used = self.estimator()
         told = "+".join(f"{each['name']}@{each['sha256'][:8]}" for each in used.trained_on)
         changed = used.facts.get("read_by", list(_readers(used))) != list(_readers(used))
-        return {"trained-on": told, **({"changed": "models"} if changed else {}), **model_facts()}
+        return {"trained-on": told, **({"changed": "models"} if changed else {}), **model_facts(self.markup)}
 
     def _features(self, batch: Batch, used: QualityModel) -> QualityFeatures:
         seen = quality_features(batch, ReadingModels(**msgspec.structs.asdict(used.models)))

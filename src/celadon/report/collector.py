@@ -78,6 +78,8 @@ class ReportCollector:
                 aspects=tuple(aspect.value(scores, row) for aspect in self._explained),
                 trees=sample.trees,
                 source=sample.source if self._keeps_source else None,
+                markup=sample.markup,
+                language=sample.language,
             )
 
         return keep

@@ -23,7 +23,7 @@ _DRAWN_WORDS = 60
 
 def has_aspects(metric: Metric) -> bool:
     """Whether the parts of a metric are aspects that its evidence explains one by one."""
-    return len(metric.explains) > 1 and set(metric.explains) == set(metric.info.parts)
+    return len(metric.explains) > 1 and set(metric.explains) <= set(metric.info.parts)
 
 
 class Aspect(NamedTuple):
@@ -92,7 +92,8 @@ def evidence_of(
         for kept in scored:
             sample = _sample(kept, metric, len(kept.text) if draws else head)
             # equal texts are explained once
-            keys[kept.position] = (sample.text, sample.references, sample.source, kept.position if draws else None)
+            same = (sample.text, sample.references, sample.source, sample.markup, sample.language)
+            keys[kept.position] = (*same, kept.position if draws else None)
             samples.setdefault(keys[kept.position], sample)
         known = dict(zip(samples, _evidence(metric, list(samples.values()), draws=draws), strict=False))
         for position, key in keys.items():
@@ -106,7 +107,13 @@ def _sample(kept: Kept, metric: Metric, head: int) -> Sample:
     references = kept.references if Need.REFERENCES in metric.info.needs else ()
     trees = kept.trees if references else ()
     return Sample(
-        kept.text[: cut_at(kept.text, head)], references, kept.source, kept.id if trees else None, trees=trees
+        kept.text[: cut_at(kept.text, head)],
+        references,
+        kept.source,
+        kept.id if trees else None,
+        trees=trees,
+        markup=kept.markup,
+        language=kept.language,
     )
 
 

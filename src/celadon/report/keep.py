@@ -20,7 +20,8 @@ class Kept:
     """One text with what the report shows of it; ``values`` and ``reasons`` are in the order of the metrics.
 
     ``aspects`` are those of the metric that explains the texts aspect by aspect, where there is one; ``trees`` came
-    with the references; ``source`` is kept where an explanation needs it.
+    with the references; ``source`` is kept where an explanation needs it; ``markup`` and ``language`` are
+    those of the sample.
     """
 
     position: int
@@ -33,6 +34,8 @@ class Kept:
     aspects: tuple[float, ...] = ()
     trees: tuple[Tree | str, ...] = ()
     source: str | None = None
+    markup: str = "auto"
+    language: str = ""
 
 
 def _mix(numbers: npt.NDArray[np.uint64]) -> npt.NDArray[np.uint64]:

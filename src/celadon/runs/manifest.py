@@ -184,7 +184,8 @@ def changed_config(before: Manifest, now: RunConfig, shard_rows: int, format: st
     old, new = before.config.as_dict(), now.as_dict()
     changes = _changed_metrics(before.config.signatures, now.signatures)
     for name, then in old["fields"].items():
-        changes += _changed(f"--{name}-field", then, new["fields"][name])
+        option = "--markup" if name == "default_markup" else f"--{name}-field"
+        changes += _changed(option, then, new["fields"][name])
     for name, option in _OPTIONS.items():
         changes += _changed(option, old[name], new[name])
     changes += _changed("--shard-rows", before.shard_rows, shard_rows)

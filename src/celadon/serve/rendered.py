@@ -50,6 +50,8 @@ def render_text(
         reasons=tuple(result.reasons.get(row, "") for result in results),
         aspects=tuple(aspect.value(columns, row) for aspect in aspects),
         source=sample.source,
+        markup=sample.markup,
+        language=sample.language,
     )
     headings = [Column(metric.spec, metric.info, _DECIMALS, ()) for metric in metrics]
     view = TextView(metrics, headings, aspects, evidence_of([], [kept], metrics, limit), limit)

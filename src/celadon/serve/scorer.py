@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import math
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from enum import StrEnum
 from typing import NamedTuple, TypeAlias
 
@@ -159,7 +160,7 @@ class RequestScorer:
 
 def _explained(sample: Sample, scores: TextScores, metrics: Sequence[Metric]) -> Explained:
     cut = cut_at(sample.text, EXPLAINED)
-    head = sample if cut == len(sample.text) else Sample(sample.text[:cut], sample.references, sample.source, sample.id)
+    head = sample if cut == len(sample.text) else replace(sample, text=sample.text[:cut])
     evidences = {metric.spec: metric.evidence(head) for metric in metrics if scores.scores[metric.spec] is not None}
     return Explained(scores, {spec: each for spec, each in evidences.items() if each is not None}, cut)
 

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Discriminator, Field, Tag, TypeAdapter, ValidationError
+from pydantic import AfterValidator, BaseModel, ConfigDict, Discriminator, Field, Tag, TypeAdapter, ValidationError
 
 from celadon.core import Evidence, Sample, Span
+from celadon.io.written_in import LANGUAGE_PATTERN, language_named
 from celadon.serve.scorer import Explained, TextScores
 from celadon.serve.settings import ServeSettings
 from celadon.web.guard import RefusedError
@@ -22,6 +23,19 @@ Metrics = Annotated[
     list[str] | None,
     Field(description="Of those that are served, as GET /v1/metrics names them; else all whose needs are met."),
 ]
+Markup = Annotated[
+    Literal["auto", "markdown", "rst", "html", "plain"],
+    Field(description="What the text is written in; auto where that is to be found out."),
+]
+Language = Annotated[
+    str,
+    Field(
+        max_length=100,
+        pattern=LANGUAGE_PATTERN,
+        description="An ISO 639 code or an English name; empty where it is to be identified.",
+    ),
+    AfterValidator(language_named),
+]
 
 
 class SampleIn(BaseModel):
@@ -33,6 +47,8 @@ class SampleIn(BaseModel):
     references: list[str] = Field(default=[], description="Texts that people wrote for the same input.")
     source: str | None = Field(default=None, description="What the text was made from.")
     id: str | None = Field(default=None, description="Comes back with the scores.")
+    markup: Markup = "auto"
+    language: Language = ""
 
 
 class OneText(SampleIn):
@@ -47,6 +63,8 @@ class ManyTexts(BaseModel):
     model_config = ConfigDict(extra="forbid")
 
     texts: list[str] = Field(min_length=1)
+    markup: Markup = "auto"
+    language: Language = ""
     metrics: Metrics = None
 
 
@@ -207,7 +225,7 @@ def samples_of(request: OneText | ManyTexts | ManySamples, settings: ServeSettin
     if isinstance(request, OneText):
         samples, places = [_sample(request)], [""]
     elif isinstance(request, ManyTexts):
-        samples = [Sample(text) for text in request.texts]
+        samples = [Sample(text, markup=request.markup, language=request.language) for text in request.texts]
         places = [f"texts[{at}]" for at in range(len(samples))]
     else:
         samples = [_sample(each) for each in request.samples]
@@ -221,7 +239,7 @@ def samples_of(request: OneText | ManyTexts | ManySamples, settings: ServeSettin
 
 
 def _sample(body: SampleIn) -> Sample:
-    return Sample(body.text, tuple(body.references), body.source, body.id)
+    return Sample(body.text, tuple(body.references), body.source, body.id, markup=body.markup, language=body.language)
 
 
 def _check(sample: Sample, place: str, most: int) -> None:

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from math import isnan
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from celadon.compare.columns import Limit
-    from celadon.core import Metric, MetricScores, Sample
+    from celadon.core import Metric, MetricScores, NullKind, Sample
 
 DEFAULT_MINIMUM: Mapping[str, float] = MappingProxyType({"celadon": 0.6})
 
@@ -25,8 +25,11 @@ def assert_reads_well(
     minimum: Mapping[str, float] | None = None,
     maximum: Mapping[str, float] | None = None,
     gate: str | None = None,
-) -> None:
-    """Fail unless a text keeps its limits; a text without a score fails too.
+    nulls: str | Iterable[str] | None = None,
+    language: str = "english",
+    markup: str = "auto",
+) -> NullKind | None:
+    """Fail unless a text keeps its limits; a text without a score fails too, unless it is a fragment or data.
 
     Parameters
     ----------
@@ -42,6 +45,18 @@ def assert_reads_well(
         least 0.6.
     gate
         A file of ``celadon calibrate``; its limits are added to the others.
+    nulls
+        The kinds of texts that pass without a score: ``wordless``, ``fragment``, ``data``, ``language``, ``other``, or
+        ``none`` of them. By default ``fragment`` and ``data``.
+    language
+        ``any`` where texts in other languages than English pass without a score as well.
+    markup
+        What the text is written in: ``auto``, ``markdown``, ``rst``, ``html`` or ``plain``.
+
+    Returns
+    -------
+    NullKind or None
+        What kind of text it is, where it passes without a score.
 
     Raises
     ------
@@ -50,23 +65,30 @@ def assert_reads_well(
     """
     __tracebackhide__ = True
     from celadon.compare.calibration import read_gate
-    from celadon.core import Sample
+    from celadon.compare.columns import nulls_of
+    from celadon.core import Sample, null_kind
     from celadon.scoring.api import score
 
     if minimum is None and maximum is None and gate is None:
         minimum = DEFAULT_MINIMUM
     limits = _limits(minimum or {}, maximum or {})
+    passing = nulls_of(nulls, language)
     if gate is not None:
         limits += read_gate(gate).checked_limits(gate)
     given = (references,) if isinstance(references, str) else tuple(references or ())
-    sample = Sample(text, given, source, origin="the text")
-    columns = score([sample], metrics=[limit.column.metric for limit in limits]).columns
+    sample = Sample(text, given, source, origin="the text", markup=markup)
+    scores = score([sample], metrics=[limit.column.metric for limit in limits])
+    columns, (sample,) = scores.columns, scores.samples
     lines: list[str] = []
     why: dict[str, list[str]] = {}
+    passed: NullKind | None = None
     for limit in limits:
         value = float(limit.column.values(columns)[0])
-        if not limit.kept_by(value):
-            told = f"there is no score: {limit.column.reason(columns, 0)}" if isnan(value) else f"it is {value:.4f}"
+        reason = limit.column.reason(columns, 0) if isnan(value) else ""
+        if reason and null_kind(reason) in passing:
+            passed = passed or null_kind(reason)
+        elif not limit.kept_by(value):
+            told = f"there is no score: {reason}" if reason else f"it is {value:.4f}"
             lines.append(f"{limit}, but {told}")
             metric = limit.column.metric
             if metric.spec not in why:
@@ -75,6 +97,7 @@ def assert_reads_well(
         evidence = [line for each in why.values() for line in each]
         shown = repr(text if len(text) <= _SHOWN_CHARS else f"{text[:_SHOWN_CHARS]}…")
         raise AssertionError("\n".join(["the text does not read well", *lines, *evidence, f"text: {shown}"]))
+    return passed
 
 
 def _limits(minimum: Mapping[str, float], maximum: Mapping[str, float]) -> list[Limit]:

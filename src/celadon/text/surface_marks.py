@@ -48,15 +48,23 @@ def loose_end(sentence: str, last: bool = False) -> LooseEnd | None:
     words = list(_WORD.finditer(sentence))
     if not words:
         return None
+    if hanging := hanging_end(sentence):
+        return hanging
     final = words[-1]
     trailing = sentence[final.end() :].strip()
-    if final.group().lower() in _HANGING and len(words) > 1 and not _asks(sentence, final.group()):
-        return LooseEnd(final.span(), f"ends on {final.group()!r}")
     if trailing and trailing[-1] in ",;:-–—(":
         return LooseEnd((final.start(), len(sentence.rstrip())), f"ends on {trailing[-1]!r}")
     if not last and not (trailing and trailing[-1] in _CLOSED):
         return LooseEnd(final.span(), "has no mark of its end")
     return None
+
+
+def hanging_end(sentence: str) -> LooseEnd | None:
+    """Return the last word of a sentence where it must have another after it."""
+    words = list(_WORD.finditer(sentence))
+    if len(words) < 2 or words[-1].group().lower() not in _HANGING or _asks(sentence, words[-1].group()):
+        return None
+    return LooseEnd(words[-1].span(), f"ends on {words[-1].group()!r}")
 
 
 def _asks(sentence: str, final: str) -> bool:

@@ -15,8 +15,6 @@ from celadon.train.reporting import Report
 if TYPE_CHECKING:
     from _typeshed import DataclassInstance
 
-    from celadon.io import Fields
-
     Recipe = TypeVar("Recipe", bound=DataclassInstance)
 else:
     Recipe = TypeVar("Recipe")
@@ -155,8 +153,10 @@ def ratings_options(arguments: argparse.Namespace) -> dict[str, Any]:
     from celadon.cli.meta.tables import seed_of
     from celadon.io import Fields
 
-    names = ("text", "references", "source")
-    columns: Fields = Fields(**{name: getattr(arguments, f"{name}_field", None) for name in names})
+    names: dict[str, Any] = {
+        name: getattr(arguments, f"{name}_field", None) for name in ("text", "references", "source")
+    }
+    columns = Fields(**names)
     options = chosen(arguments, "rating", "format", "test", "lower_is_better", "train", "hold_out")
     return {**options, "fields": columns, "seed": seed_of(arguments), "report": TERMINAL}
 

@@ -13,9 +13,9 @@ from typing import ClassVar
 
 import numpy as np
 
-from celadon.core import Evidence, Metric, MetricInfo, MetricScores, Sample, Section, Span
-from celadon.metrics.aspects import batch_of
+from celadon.core import Evidence, MetricInfo, MetricScores, Section, Span
 from celadon.metrics.gruen.models import model_facts, model_names, tier_of
+from celadon.metrics.prose_metric import ProseMetric
 from celadon.scoring.batch import Batch, Orders
 from celadon.scoring.batch.units import least
 
@@ -25,7 +25,7 @@ DOUBTED, IN_ORDER = "doubted order", "in order"
 
 
 @dataclass(frozen=True)
-class GruenCoherence(Metric):
+class GruenCoherence(ProseMetric):
     """Minus the mean loss of sentence-order prediction.
 
     Parameters
@@ -46,9 +46,10 @@ class GruenCoherence(Metric):
     )
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         tier_of(self.tier)
 
-    def score(self, batch: Batch) -> MetricScores:
+    def score_prose(self, batch: Batch) -> MetricScores:
         found = batch.order(tier_of(self.tier).order)
         samples = len(batch)
         splits = np.bincount(found.owner, minlength=samples).astype(np.float64)
@@ -65,15 +66,15 @@ class GruenCoherence(Metric):
             column[list(found.reasons)] = np.nan
         return MetricScores(self.spec, values, parts, found.reasons)
 
-    def evidence(self, sample: Sample) -> Evidence | None:
-        found = batch_of(sample.text).order(tier_of(self.tier).order)
+    def prose_evidence(self, batch: Batch) -> Evidence | None:
+        found = batch.order(tier_of(self.tier).order)
         return None if found.reasons else order_evidence(self.spec, found)
 
     def models(self) -> tuple[str, ...]:
         return model_names(order=tier_of(self.tier).order)
 
     def details(self) -> Mapping[str, str]:
-        return model_facts(order=tier_of(self.tier).order)
+        return model_facts(self.markup, order=tier_of(self.tier).order)
 
 
 def order_evidence(metric: str, found: Orders) -> Evidence:

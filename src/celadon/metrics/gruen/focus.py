@@ -17,11 +17,12 @@ from typing import ClassVar, NamedTuple
 
 import numpy as np
 
-from celadon.core import Evidence, Metric, MetricInfo, MetricScores, Sample, Section, Span, UsageError
-from celadon.metrics.aspects import batch_of
+from celadon.core import Evidence, MetricInfo, MetricScores, Section, Span, UsageError
 from celadon.metrics.gruen.models import PENALTY
+from celadon.metrics.prose_metric import ProseMetric
 from celadon.models.words.word_vectors import WordVectors
 from celadon.scoring.batch import NO_WORDS, Batch
+from celadon.scoring.batch.prose import reading_facts
 from celadon.text.scripts import is_in_scripts, is_wordless
 
 PARTS = ("pairs", "weak", "least", "mean")
@@ -62,7 +63,7 @@ def _compare(batch: Batch, model: str) -> Transitions:
     counts = [0] * len(batch)
     for row, (sample, places) in enumerate(zip(batch.samples, batch.sentences(), strict=True)):
         if why := _unknown(sample.text, vectors):
-            reasons[row] = why
+            reasons[row] = batch.nothing.get(row, why)
             continue
         worded = [(start, end) for start, end in places if not is_wordless(sample.text[start:end])]
         neighbours += pairwise(worded)
@@ -109,7 +110,7 @@ def transition_sections(transitions: Sequence[Transition], threshold: float, not
 
 
 @dataclass(frozen=True)
-class GruenFocus(Metric):
+class GruenFocus(ProseMetric):
     """Minus the penalty for every weak transition from a sentence to the next.
 
     Parameters
@@ -136,6 +137,7 @@ class GruenFocus(Metric):
     )
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         if not 0 <= self.penalty < math.inf:
             raise UsageError(f"gruen.focus: the penalty is a number from 0 on, not {self.penalty:g}")
         if self.threshold is not None and not 0 <= self.threshold <= 1:
@@ -150,7 +152,7 @@ class GruenFocus(Metric):
             raise UsageError(f"gruen.focus: the vectors {self.model} have no threshold of their own; give threshold=")
         return threshold
 
-    def score(self, batch: Batch) -> MetricScores:
+    def score_prose(self, batch: Batch) -> MetricScores:
         threshold, found = self.used_threshold(), transitions(batch, self.model)
         parts = {name: np.full(len(batch), np.nan) for name in PARTS}
         for row, of_text in enumerate(found.of):
@@ -163,8 +165,8 @@ class GruenFocus(Metric):
         # 0 less the penalty is never -0
         return MetricScores(self.spec, 0.0 - self.penalty * parts["weak"], parts, found.reasons)
 
-    def evidence(self, sample: Sample) -> Evidence | None:
-        found = transitions(batch_of(sample.text), self.model)
+    def prose_evidence(self, batch: Batch) -> Evidence | None:
+        found = transitions(batch, self.model)
         if found.reasons:
             return None
         each, threshold = found.of[0], self.used_threshold()
@@ -180,9 +182,7 @@ class GruenFocus(Metric):
     def details(self) -> Mapping[str, str]:
         from importlib.metadata import version
 
-        from celadon.text.sentences import splitter_version
-
-        return {"threshold": f"{self.used_threshold():g}", "sentences": splitter_version(), "pot": version("POT")}
+        return {"threshold": f"{self.used_threshold():g}", **reading_facts(self.markup), "pot": version("POT")}
 
 
 def _summary(found: tuple[Transition, ...], threshold: float) -> str:

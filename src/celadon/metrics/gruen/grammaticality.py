@@ -8,8 +8,8 @@ from typing import ClassVar
 
 import numpy as np
 
-from celadon.core import Evidence, FloatArray, Metric, MetricInfo, MetricScores, Sample, Section, Span, UsageError
-from celadon.metrics.aspects import SENTENCE, WORST, batch_of
+from celadon.core import Evidence, FloatArray, MetricInfo, MetricScores, Section, Span, UsageError
+from celadon.metrics.aspects import SENTENCE, WORST
 from celadon.metrics.gruen.models import (
     ACCEPTABILITY_SHARE,
     OTHER_SCALE,
@@ -19,6 +19,7 @@ from celadon.metrics.gruen.models import (
     model_names,
     tier_of,
 )
+from celadon.metrics.prose_metric import ProseMetric
 from celadon.scoring.batch import Batch, Likelihoods
 from celadon.scoring.batch.units import Units, least, means, same_units
 
@@ -69,7 +70,7 @@ def _bounded(read: Likelihoods, scale: Scale) -> FloatArray:
 
 
 @dataclass(frozen=True)
-class GruenGrammaticality(Metric):
+class GruenGrammaticality(ProseMetric):
     """The mean over sentences of likelihood and acceptability.
 
     Parameters
@@ -91,11 +92,12 @@ class GruenGrammaticality(Metric):
     )
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         tier_of(self.tier)
         if not 0 <= self.share <= 1:
             raise UsageError(f"gruen.grammaticality: share is from 0 to 1, not {self.share:g}")
 
-    def score(self, batch: Batch) -> MetricScores:
+    def score_prose(self, batch: Batch) -> MetricScores:
         found = self._judged(batch)
         values, samples = self._values(found), len(batch)
         parts = {
@@ -107,8 +109,8 @@ class GruenGrammaticality(Metric):
         parts["sentences"][list(found.reasons)] = np.nan
         return MetricScores(self.spec, means(found.owner, values, samples), parts, found.reasons)
 
-    def evidence(self, sample: Sample) -> Evidence | None:
-        found = self._judged(batch_of(sample.text))
+    def prose_evidence(self, batch: Batch) -> Evidence | None:
+        found = self._judged(batch)
         if found.reasons:
             return None
         values = self._values(found)
@@ -135,7 +137,9 @@ class GruenGrammaticality(Metric):
     def details(self) -> Mapping[str, str]:
         tier = tier_of(self.tier)
         scale = SCALES.get(tier.likelihood, OTHER_SCALE)
-        return model_facts(acceptability=tier.acceptability) | {"scale": f"{scale.centre:g}/{scale.width:g}"}
+        return model_facts(self.markup, acceptability=tier.acceptability) | {
+            "scale": f"{scale.centre:g}/{scale.width:g}"
+        }
 
     def _judged(self, batch: Batch) -> SentenceGrammar:
         tier = tier_of(self.tier)

@@ -30,6 +30,8 @@ class Gruen(Metric):
         Which models judge: ``builtin``, ``standard`` or ``paper``.
     grammaticality, redundancy, focus, coherence
         Whether the part counts.
+    markup
+        As for every :class:`celadon.metrics.prose_metric.ProseMetric`.
     """
 
     tier: str = "builtin"
@@ -37,6 +39,7 @@ class Gruen(Metric):
     redundancy: bool = True
     focus: bool = True
     coherence: bool = True
+    markup: str = "auto"
     explains: ClassVar[tuple[str, ...]] = PARTS
     info: ClassVar[MetricInfo] = MetricInfo(
         name="gruen",
@@ -47,16 +50,17 @@ class Gruen(Metric):
 
     def __post_init__(self) -> None:
         tier_of(self.tier)
+        self.members()  # complains of an unknown markup
         if not any(getattr(self, part) for part in PARTS):
             raise UsageError("gruen: all four parts are switched off")
 
     def members(self) -> dict[str, Metric]:
         vectors = tier_of(self.tier).vectors
         every: dict[str, Metric] = {
-            "grammaticality": GruenGrammaticality(self.tier),
-            "redundancy": GruenRedundancy(),
-            "focus": GruenFocus(vectors),
-            "coherence": GruenCoherence(self.tier),
+            "grammaticality": GruenGrammaticality(self.tier, markup=self.markup),
+            "redundancy": GruenRedundancy(markup=self.markup),
+            "focus": GruenFocus(vectors, markup=self.markup),
+            "coherence": GruenCoherence(self.tier, markup=self.markup),
         }
         return {name: metric for name, metric in every.items() if getattr(self, name)}
 

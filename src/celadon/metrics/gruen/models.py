@@ -8,6 +8,7 @@ from celadon.core import UsageError
 from celadon.models.networks.self_check import signed_name
 from celadon.models.store.places import HF_PREFIX
 from celadon.scoring.batch.order import LIKELIHOOD
+from celadon.scoring.batch.prose import reading_facts
 
 if TYPE_CHECKING:
     from celadon.models.encoders.transformers_heads import AcceptabilityClassifier, OrderHead
@@ -99,10 +100,8 @@ def model_names(
     return tuple(dict.fromkeys(found))
 
 
-def model_facts(acceptability: str = "", order: str = "") -> dict[str, str]:
-    """How sentences were split, and what the heads of Hugging Face models say of themselves."""
-    from celadon.text.sentences import splitter_version
-
+def model_facts(markup: str, acceptability: str = "", order: str = "") -> dict[str, str]:
+    """How texts were read, and what the heads of Hugging Face models say of themselves."""
     heads = {
         "acceptability": (acceptability, _acceptability_head),
         "order": (order, _open_order_head),
@@ -112,7 +111,7 @@ def model_facts(acceptability: str = "", order: str = "") -> dict[str, str]:
         for name, (model, open_head) in heads.items()
         if model.startswith(HF_PREFIX)
     }
-    return {"sentences": splitter_version(), **found}
+    return {**reading_facts(markup), **found}
 
 
 def _language_model(name: str) -> str:

@@ -16,9 +16,11 @@ from typing import ClassVar
 
 import numpy as np
 
-from celadon.core import Evidence, FloatArray, Metric, MetricInfo, MetricScores, Sample, Section, Span, UsageError
+from celadon.core import Evidence, FloatArray, MetricInfo, MetricScores, Section, Span, UsageError
 from celadon.metrics.gruen.models import PENALTY
+from celadon.metrics.prose_metric import ProseMetric
 from celadon.scoring.batch import NO_WORDS, Batch
+from celadon.scoring.batch.prose import reading_facts
 from celadon.text.repetition import (
     MAX_CHARACTERS,
     NORMALISATION,
@@ -86,7 +88,7 @@ def _count_all(batch: Batch, thresholds: RedundancyThresholds) -> Redundancies:
     counted: dict[str, tuple[int, ...]] = {}
     for row, (sample, places) in enumerate(zip(batch.samples, batch.sentences(), strict=True)):
         if why := _unusable(sample.text):
-            reasons[row] = why
+            reasons[row] = batch.nothing.get(row, why)
             continue
         if sample.text not in counted:
             sentences = _with_words(sample.text, places)
@@ -127,7 +129,7 @@ class RedundantPair:
 
 
 @dataclass(frozen=True)
-class GruenRedundancy(Metric):
+class GruenRedundancy(ProseMetric):
     """Minus the penalty for every feature of every pair of sentences.
 
     Parameters
@@ -154,6 +156,7 @@ class GruenRedundancy(Metric):
     )
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         if not 0 <= self.penalty < math.inf:
             raise UsageError(f"gruen.redundancy: the penalty is a number from 0 on, not {self.penalty:g}")
         self._thresholds()
@@ -161,16 +164,16 @@ class GruenRedundancy(Metric):
     def _thresholds(self) -> RedundancyThresholds:
         return RedundancyThresholds(self.common_substring, self.common_run, self.edit_distance, self.common_words)
 
-    def score(self, batch: Batch) -> MetricScores:
+    def score_prose(self, batch: Batch) -> MetricScores:
         found = redundancies(batch, self._thresholds())
         # 0 less the penalty is never -0
         return MetricScores(self.spec, 0.0 - self.penalty * found.features, found.parts, found.reasons)
 
-    def evidence(self, sample: Sample) -> Evidence | None:
-        text = sample.text
+    def prose_evidence(self, batch: Batch) -> Evidence | None:
+        text = batch.samples[0].text
         if _unusable(text):
             return None
-        sentences = _with_words(text, Batch([sample]).sentences()[0])
+        sentences = _with_words(text, batch.sentences()[0])
         total = 0
 
         def counted() -> Iterator[RepeatedPair]:
@@ -185,9 +188,7 @@ class GruenRedundancy(Metric):
         return Evidence(self.spec, _summary(len(sentences), pairs, total), sections)
 
     def details(self) -> Mapping[str, str]:
-        from celadon.text.sentences import splitter_version
-
-        return {"words": NORMALISATION, "sentences": splitter_version()}
+        return {"words": NORMALISATION, **reading_facts(self.markup)}
 
 
 def _located(text: str, sentences: list[Place], pair: RepeatedPair) -> RedundantPair:

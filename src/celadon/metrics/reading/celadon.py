@@ -1,4 +1,4 @@
-"""`celadon`: how well a text reads, from 0 to 1, by four aspects that are metrics of their own."""
+"""`celadon`: how well a text reads, from 0 to 1, by aspects of which four are metrics of their own."""
 
 from __future__ import annotations
 
@@ -8,15 +8,16 @@ from typing import ClassVar
 
 import numpy as np
 
-from celadon.core import Evidence, FloatArray, Metric, MetricInfo, MetricScores, Sample
-from celadon.metrics.aspects import aspect_evidence, batch_of
+from celadon.core import Evidence, FloatArray, MetricInfo, MetricScores
+from celadon.metrics.aspects import aspect_evidence
 from celadon.metrics.gruen.models import model_facts, model_names
-from celadon.metrics.reading import evidence as shown
+from celadon.metrics.prose_metric import ProseMetric
+from celadon.metrics.reading import evidence
 from celadon.metrics.reading.judgement import Judgement, judge
+from celadon.metrics.reading.rates import REPETITION
 from celadon.metrics.reading.weights import (
     ASPECTS,
     COHERENCE,
-    FEATURES,
     FOCUS,
     GRAMMATICALITY,
     REDUNDANCY,
@@ -25,10 +26,14 @@ from celadon.metrics.reading.weights import (
     weights_of,
 )
 from celadon.scoring.batch import Batch
+from celadon.scoring.batch.units import least
+
+PROSE = "prose"
+"""The part that says how much of a text was judged."""
 
 
 @dataclass(frozen=True)
-class _Reading(Metric):
+class _Reading(ProseMetric):
     """What `celadon` and its aspects have in common.
 
     Parameters
@@ -43,6 +48,7 @@ class _Reading(Metric):
     weights: str = ""
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         self.used_weights()
 
     def used_weights(self) -> ReadingWeights:
@@ -50,7 +56,7 @@ class _Reading(Metric):
         return weights_of(self.tier, self.weights)
 
     def judged(self, batch: Batch) -> Judgement:
-        """Return how the texts read."""
+        """Return how the texts of a batch of prose read."""
         return judge(batch, self.tier, self.used_weights())
 
     def models(self) -> tuple[str, ...]:
@@ -59,119 +65,130 @@ class _Reading(Metric):
 
     def details(self) -> Mapping[str, str]:
         # the file by its content, not by its name
-        return {"weights": self.used_weights().sha256[:8], **model_facts()}
+        return {"weights": self.used_weights().sha256[:8], **model_facts(self.markup)}
 
 
 @dataclass(frozen=True)
 class Celadon(_Reading):
-    """What the four aspects leave of a sound text."""
+    """What faults of each kind leave of a sound text."""
 
     explains: ClassVar[tuple[str, ...]] = ASPECTS
     info: ClassVar[MetricInfo] = MetricInfo(
         name="celadon",
-        meaning="how well a text reads: grammatical, not repetitive, focused, coherent",
-        reading="roughly the share of the text that nothing is wrong with: 0.9 sound, 0.6 faulty, 0.3 hard to read",
-        parts=ASPECTS,
+        meaning="how well a text reads: grammatical, not repetitive, focused, coherent, complete",
+        reading="97 in 100 sound passages of many genres are above 0.6; a rate of faults, whatever the length",
+        parts=(*ASPECTS, PROSE),
+        comparable=True,
     )
 
-    def score(self, batch: Batch) -> MetricScores:
-        found = self.judged(batch)
-        return MetricScores(self.spec, self.used_weights().score(found.aspects), dict(found.aspects), found.reasons)
+    def score_prose(self, batch: Batch) -> MetricScores:
+        judged = self.judged(batch)
+        values = self.used_weights().score(judged.aspects)
+        values[list(judged.reasons)] = np.nan
+        return MetricScores(self.spec, values, {**judged.aspects, PROSE: judged.prose}, judged.reasons)
 
-    def evidence(self, sample: Sample) -> Evidence | None:
-        aspects = [aspect(self.tier, self.weights).evidence(sample) for aspect in ASPECT_METRICS]
+    def prose_evidence(self, batch: Batch) -> Evidence | None:
+        aspects = [
+            aspect(self.tier, self.weights, markup=self.markup).prose_evidence(batch) for aspect in ASPECT_METRICS
+        ]
         return aspect_evidence(self.spec, aspects)
 
 
 @dataclass(frozen=True)
 class CeladonGrammaticality(_Reading):
-    """How sound the sentences are: the mean and the worst."""
+    """The share of the text that stands in sound sentences."""
 
     explains: ClassVar[tuple[str, ...]] = (GRAMMATICALITY,)
     info: ClassVar[MetricInfo] = MetricInfo(
         name="celadon.grammaticality",
-        meaning="how grammatical and fluent the sentences are, the worst beside the mean",
-        reading="1 where every sentence is sound; acceptability, fluency, unknown-word marks and loose ends decide",
-        parts=("mean", "worst", "sentences"),
+        meaning="how grammatical and fluent the sentences are, each by its length",
+        reading="the share of the words that stand in sound sentences, by acceptability, fluency and marks",
+        parts=("worst", "sentences"),
+        comparable=True,
     )
 
-    def score(self, batch: Batch) -> MetricScores:
-        found = self.judged(batch)
-        many = np.bincount(found.features.owner, minlength=len(batch)).astype(np.float64)
-        many[list(found.reasons)] = np.nan
-        parts = {"mean": found.mean, "worst": found.worst, "sentences": many}
-        return MetricScores(self.spec, found.aspects[GRAMMATICALITY], parts, found.reasons)
+    def score_prose(self, batch: Batch) -> MetricScores:
+        judged = self.judged(batch)
+        many = np.bincount(judged.rates.owner, minlength=len(batch)).astype(np.float64)
+        many[list(judged.reasons)] = np.nan
+        parts = {"worst": judged.worst, "sentences": many}
+        return MetricScores(self.spec, judged.aspects[GRAMMATICALITY], parts, judged.reasons)
 
-    def evidence(self, sample: Sample) -> Evidence | None:
-        found = self.judged(batch_of(sample.text))
-        return None if found.reasons else shown.of_sentences(self.spec, sample.text, found)
-
-
-@dataclass(frozen=True)
-class _OfText(_Reading):
-    """An aspect that is made of features of the text."""
-
-    aspect: ClassVar[str]
-
-    def score(self, batch: Batch) -> MetricScores:
-        found = self.judged(batch)
-        parts: dict[str, FloatArray] = {name: found.features.of_texts[name] for name in FEATURES[self.aspect]}
-        return MetricScores(self.spec, found.aspects[self.aspect], parts, found.reasons)
+    def prose_evidence(self, batch: Batch) -> Evidence | None:
+        judged = self.judged(batch)
+        return None if judged.reasons else evidence.of_sentences(self.spec, batch.samples[0].text, judged)
 
 
 @dataclass(frozen=True)
-class CeladonRedundancy(_OfText):
+class CeladonRedundancy(_Reading):
     """How little is said twice."""
 
     explains: ClassVar[tuple[str, ...]] = (REDUNDANCY,)
-    aspect: ClassVar[str] = REDUNDANCY
     info: ClassVar[MetricInfo] = MetricInfo(
         name="celadon.redundancy",
         meaning="how free of repetition a text is, inside sentences, between them and in other words",
-        reading="1 where nothing is said twice, 0 where nearly everything is",
-        parts=FEATURES[REDUNDANCY],
+        reading="1 where nothing is said twice, near 0 where everything is",
+        parts=REPETITION,
+        comparable=True,
     )
 
-    def evidence(self, sample: Sample) -> Evidence | None:
-        found = self.judged(batch_of(sample.text))
-        return None if found.reasons else shown.of_repetition(self.spec, sample)
+    def score_prose(self, batch: Batch) -> MetricScores:
+        judged = self.judged(batch)
+        parts: dict[str, FloatArray] = {name: judged.rates.of_texts[name] for name in REPETITION}
+        return MetricScores(self.spec, judged.aspects[REDUNDANCY], parts, judged.reasons)
+
+    def prose_evidence(self, batch: Batch) -> Evidence | None:
+        return None if self.judged(batch).reasons else evidence.of_repetition(self.spec, batch)
 
 
 @dataclass(frozen=True)
-class CeladonFocus(_OfText):
+class CeladonFocus(_Reading):
     """Whether the sentences have to do with each other."""
 
     explains: ClassVar[tuple[str, ...]] = (FOCUS,)
-    aspect: ClassVar[str] = FOCUS
     info: ClassVar[MetricInfo] = MetricInfo(
         name="celadon.focus",
-        meaning="how much each sentence has to do with those before it",
-        reading="1 where all keep to the matter, 0 where each has another",
-        parts=FEATURES[FOCUS],
+        meaning="how much of a text keeps to the matter of the sentences around it",
+        reading="the share of the words in sentences that have to do with a neighbor; the usual for one alone",
+        parts=("least",),
+        comparable=True,
     )
 
-    def evidence(self, sample: Sample) -> Evidence | None:
-        found = self.judged(batch_of(sample.text))
-        return None if found.reasons else shown.of_likeness(self.spec, found, self.used_weights().weak)
+    def score_prose(self, batch: Batch) -> MetricScores:
+        judged = self.judged(batch)
+        rates, known = judged.rates, ~np.isnan(judged.rates.nearest)
+        parts = {"least": least(rates.owner[known], rates.nearest[known], len(batch))}
+        return MetricScores(self.spec, judged.aspects[FOCUS], parts, judged.reasons)
+
+    def prose_evidence(self, batch: Batch) -> Evidence | None:
+        judged = self.judged(batch)
+        return None if judged.reasons else evidence.of_likeness(self.spec, judged, self.used_weights().weak)
 
 
 @dataclass(frozen=True)
-class CeladonCoherence(_OfText):
-    """Whether the sentences stand in a natural order and hang together."""
+class CeladonCoherence(_Reading):
+    """Whether the sentences stand in a natural order."""
 
     explains: ClassVar[tuple[str, ...]] = (COHERENCE,)
-    aspect: ClassVar[str] = COHERENCE
     info: ClassVar[MetricInfo] = MetricInfo(
         name="celadon.coherence",
-        meaning="how natural the order of the sentences is, and whether the first refers to nothing",
-        reading="1 where each follows from the last, lower where they seem shuffled",
-        parts=FEATURES[COHERENCE],
+        meaning="how natural the order of the sentences is",
+        reading="the probability that neighbors stand in their right order; the usual for one alone",
+        parts=("doubted",),
+        comparable=True,
     )
 
-    def evidence(self, sample: Sample) -> Evidence | None:
-        batch = batch_of(sample.text)
-        found = self.judged(batch)
-        return None if found.reasons else shown.of_order(self.spec, sample.text, batch.order(TIERS[self.tier].encoder))
+    def score_prose(self, batch: Batch) -> MetricScores:
+        judged = self.judged(batch)
+        rates = judged.rates
+        doubted = np.bincount(rates.owner[rates.in_order < 0.5], minlength=len(batch)).astype(np.float64)
+        doubted[list(judged.reasons)] = np.nan
+        return MetricScores(self.spec, judged.aspects[COHERENCE], {"doubted": doubted}, judged.reasons)
+
+    def prose_evidence(self, batch: Batch) -> Evidence | None:
+        if self.judged(batch).reasons:
+            return None
+        return evidence.of_order(self.spec, batch.samples[0].text, batch.order(TIERS[self.tier].encoder))
 
 
 ASPECT_METRICS = (CeladonGrammaticality, CeladonRedundancy, CeladonFocus, CeladonCoherence)

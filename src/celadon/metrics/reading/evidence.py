@@ -4,56 +4,57 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
-from itertools import pairwise
 
 import numpy as np
 
-from celadon.core import Evidence, Sample, Section, Span
+from celadon.core import Evidence, Section, Span
 from celadon.metrics.aspects import SENTENCE, WORST
 from celadon.metrics.gruen.coherence import order_evidence
-from celadon.metrics.gruen.focus import Transition, transition_sections
+from celadon.metrics.gruen.focus import WEAK
 from celadon.metrics.gruen.redundancy import REPEATED, GruenRedundancy
 from celadon.metrics.meteor import function_words
-from celadon.metrics.reading.features import GAP, WITHIN
+from celadon.metrics.reading.features import GAP
 from celadon.metrics.reading.judgement import Judgement
+from celadon.metrics.reading.rates import WINDOW
 from celadon.scoring.batch import Batch, Orders
 from celadon.text.repetition import Loop, longest_loop, repeated_grams, sentence_words
-from celadon.text.surface_marks import hanging_opening, loose_end, unknown_marks
+from celadon.text.surface_marks import hanging_end, hanging_opening, unknown_marks
 
 UNKNOWN, LOOSE, HANGING = "unknown word", "loose end", "hanging opening"
 """The labels of spans."""
-_GOOD = 0.5
+_GOOD = 0.75
 """The grammaticality from which on a sentence needs no passage pointed out."""
 
 
-def of_sentences(metric: str, text: str, found: Judgement) -> Evidence:
+def of_sentences(metric: str, text: str, judged: Judgement) -> Evidence:
     """Show the sentences of the one text that was judged."""
-    features = found.features
-    worst = int(np.argmin(found.sentences)) if len(found.sentences) > 1 else -1
+    rates = judged.rates
+    worst = int(np.argmin(judged.sentences)) if len(judged.sentences) > 1 else -1
     sentences, marks = [], []
-    last = int(features.ends[-1])
-    for at, (start, end) in enumerate(zip(features.starts.tolist(), features.ends.tolist(), strict=True)):
-        note = f"{found.sentences[at]:.2f}: {_told(text, found, at)}"
-        sentences.append(Span(start, end, WORST if at == worst else SENTENCE, note, float(found.sentences[at])))
+    for at, (start, end) in enumerate(zip(rates.starts.tolist(), rates.ends.tolist(), strict=True)):
+        note = f"{judged.sentences[at]:.2f}: {_note(text, judged, at)}"
+        sentences.append(Span(start, end, WORST if at == worst else SENTENCE, note, float(judged.sentences[at])))
         sentence = text[start:end]
         marks += [Span(start + a, start + b, UNKNOWN) for a, b in unknown_marks(sentence)]
-        if loose := loose_end(sentence, last=end == last):
+        if loose := hanging_end(sentence):
             marks.append(Span(start + loose.place[0], start + loose.place[1], LOOSE, loose.why))
-    many = "1 sentence" if len(sentences) == 1 else f"{len(sentences):,} sentences, the worst {found.worst[0]:.2f}"
-    told = f"{many}; unknown words and loose ends: {len(marks):,}" if marks else many
+    if rates.broken_off[0] and not (marks and marks[-1].label == LOOSE and marks[-1].end >= rates.ends[-1]):
+        marks.append(Span(int(rates.starts[-1]), int(rates.ends[-1]), LOOSE, "the text breaks off"))
+    count = "1 sentence" if len(sentences) == 1 else f"{len(sentences):,} sentences, the worst {judged.worst[0]:.2f}"
+    summary = f"{count}; unknown words and loose ends: {len(marks):,}" if marks else count
     sections = (Section("sentences", "Sentences", tuple(sentences)), Section("marks", "Marks", tuple(marks)))
-    return Evidence(metric, told, sections)
+    return Evidence(metric, summary, sections)
 
 
-def _told(text: str, found: Judgement, at: int) -> str:
+def _note(text: str, judged: Judgement, at: int) -> str:
     """What the models say of a sentence; of one that is rather bad than good, also where in it fluency is least."""
-    features = found.features
-    acceptability, capped = (float(features.of_sentences[name][at]) for name in ("acceptability", "capped"))
-    told = f"acceptable {1 / (1 + math.exp(-acceptability)):.2f}, fluency {capped:.2f}"
-    start, end = features.passages[at]
-    if found.sentences[at] >= _GOOD or 2 * (end - start) > features.ends[at] - features.starts[at]:
-        return told
-    return f"{told}, least in “{_whole_words(text, start, end)}”"
+    rates = judged.rates
+    acceptability, capped = (float(rates.of_sentences[name][at]) for name in ("acceptability", "capped"))
+    note = f"acceptable {1 / (1 + math.exp(-acceptability)):.2f}, fluency {capped:.2f}"
+    start, end = rates.passages[at]
+    if judged.sentences[at] >= _GOOD or 2 * (end - start) > rates.ends[at] - rates.starts[at]:
+        return note
+    return f"{note}, least in “{_whole_words(text, start, end)}”"
 
 
 def _whole_words(text: str, start: int, end: int) -> str:
@@ -65,15 +66,15 @@ def _whole_words(text: str, start: int, end: int) -> str:
     return text[start:end]
 
 
-def of_repetition(metric: str, sample: Sample) -> Evidence | None:
+def of_repetition(metric: str, batch: Batch) -> Evidence | None:
     """Show pairs of sentences that repeat each other, and what comes again inside a sentence or across them."""
-    pairs = GruenRedundancy().evidence(sample)
+    pairs = GruenRedundancy().prose_evidence(batch)
     if pairs is None:
         return None
-    text = sample.text
-    words = [each for each in sentence_words(text, Batch([sample]).sentences()[0]) if each]
+    text = batch.samples[0].text
+    words = [each for each in sentence_words(text, batch.sentences()[0]) if each]
     ignored = function_words()
-    grams = repeated_grams(words, 2, ignored, WITHIN)
+    grams = repeated_grams(words, 2, ignored, WINDOW)
     loops = [loop for each in words if (loop := longest_loop(each, GAP, ignored))]
     spans = _with_new(pairs.text_spans, [_looped(text, loop) for loop in loops])
     spans = _with_new(spans, [Span(*place, REPEATED, "these two words came before") for place in grams.places])
@@ -99,22 +100,20 @@ def _with_new(spans: tuple[Span, ...], more: list[Span]) -> tuple[Span, ...]:
     return tuple(sorted(found))
 
 
-def of_likeness(metric: str, found: Judgement, weak: float) -> Evidence:
-    """Show the transitions of the one text that was judged."""
-    places = list(zip(found.features.starts.tolist(), found.features.ends.tolist(), strict=True))
-    values = found.features.likeness.tolist()[1:]
-    transitions = tuple(Transition(*two, value) for two, value in zip(pairwise(places), values, strict=True))
-    sections = transition_sections(transitions, weak, "likeness {:.2f}")
-    if not transitions:
-        told = "one sentence, so there is no transition to judge"
+def of_likeness(metric: str, judged: Judgement, weak: float) -> Evidence:
+    """Show the sentences of the one text that was judged which have nothing to do with those around them."""
+    rates = judged.rates
+    places = zip(rates.starts.tolist(), rates.ends.tolist(), rates.nearest.tolist(), strict=True)
+    spans = tuple(
+        Span(start, end, WEAK, f"likeness {nearest:.2f} to the nearest neighbor", nearest)
+        for start, end, nearest in places
+        if nearest < weak
+    )
+    if len(rates.nearest) == 1:
+        summary = "one sentence, so there is no other to keep to"
     else:
-        many = "1 transition" if len(transitions) == 1 else f"{len(transitions):,} transitions"
-        told = (
-            f"{len(sections) - 1:,} of {many} weak: the meaning is less than {weak:.2f} like that of what came before"
-        )
-        if again := sum(map(math.isnan, values)):
-            told += f"; {again:,} left out, where a sentence says again what came before"
-    return Evidence(metric, told, sections)
+        summary = f"{len(spans):,} of {len(rates.nearest):,} sentences are less than {weak:.2f} like any neighbor"
+    return Evidence(metric, summary, (Section("marks", "Off the matter", spans),))
 
 
 def of_order(metric: str, text: str, orders: Orders) -> Evidence:

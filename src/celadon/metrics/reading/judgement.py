@@ -8,10 +8,12 @@ from dataclasses import dataclass
 import numpy as np
 
 from celadon.core import FloatArray
-from celadon.metrics.reading.features import Features, reading_features
-from celadon.metrics.reading.weights import ASPECTS, GRAMMATICALITY, TIERS, ReadingWeights
+from celadon.metrics.reading.rates import Rates, reading_rates
+from celadon.metrics.reading.weights import GRAMMATICALITY, TIERS, ReadingWeights
 from celadon.scoring.batch import Batch
-from celadon.scoring.batch.units import least, means
+from celadon.scoring.batch.units import least
+
+NOTHING_READ = "the language model and the encoder have no sentence of the text in common"
 
 
 @dataclass(frozen=True, eq=False)
@@ -20,23 +22,25 @@ class Judgement:
 
     Attributes
     ----------
-    features
+    rates
         What was looked at.
     sentences
         The grammaticality of each sentence, from 0 to 1.
-    mean, worst
-        That of the mean and of the worst sentence of each text.
+    worst
+        That of the worst sentence of each text.
     aspects
-        Each aspect of each text, from 0 to 1; NaN where there is a reason.
+        Each aspect of each text, from 0 to 1; NaN where there is a reason, or where a text of one sentence has none.
+    prose
+        The share of each text's words that were judged.
     reasons
         For each text that cannot be judged, why.
     """
 
-    features: Features
+    rates: Rates
     sentences: FloatArray
-    mean: FloatArray
     worst: FloatArray
     aspects: Mapping[str, FloatArray]
+    prose: FloatArray
     reasons: Mapping[int, str]
 
 
@@ -46,14 +50,13 @@ def judge(batch: Batch, tier: str, weights: ReadingWeights) -> Judgement:
 
 
 def _judge(batch: Batch, tier: str, weights: ReadingWeights) -> Judgement:
-    found, samples = reading_features(batch, TIERS[tier]), len(batch)
-    sentences = weights.value(GRAMMATICALITY, found.of_sentences)
-    mean, worst = (reduce(found.owner, sentences, samples) for reduce in (means, least))
-    aspects = {GRAMMATICALITY: weights.worst * worst + (1 - weights.worst) * mean}
-    aspects |= {name: weights.value(name, found.of_texts) for name in ASPECTS if name != GRAMMATICALITY}
-    reasons = dict(found.reasons)
-    for row in np.flatnonzero(np.isnan(mean)).tolist():
-        reasons.setdefault(row, "the language model and the encoder have no sentence of the text in common")
-    for column in (*aspects.values(), mean, worst):
+    rates, samples = reading_rates(batch, TIERS[tier]), len(batch)
+    sentences = weights.probability(GRAMMATICALITY, rates.of_sentences)
+    worst, aspects = least(rates.owner, sentences, samples), weights.aspects(rates)
+    prose = np.array([each.source.share for each in batch.proses]) if batch.proses else np.ones(samples)
+    reasons = dict(rates.reasons)
+    for row in np.flatnonzero(np.isnan(worst)).tolist():
+        reasons.setdefault(row, NOTHING_READ)
+    for column in (*aspects.values(), worst, prose):
         column[list(reasons)] = np.nan
-    return Judgement(found, sentences, mean, worst, aspects, dict(sorted(reasons.items())))
+    return Judgement(rates, sentences, worst, aspects, prose, dict(sorted(reasons.items())))

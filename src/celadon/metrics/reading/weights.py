@@ -4,58 +4,61 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated, ClassVar
+from typing import ClassVar
 
 import msgspec
 import numpy as np
 
 from celadon.core import FloatArray, UsageError
 from celadon.io.json_file import JsonFile, read_json
-from celadon.metrics.reading.features import SENTENCE_FEATURES, TEXT_FEATURES, ReadingModels
+from celadon.metrics.reading.features import ReadingModels
+from celadon.metrics.reading.rates import GRAMMAR, REPETITION, Rates
 
-FORMAT = "celadon-reading/3"
+FORMAT = "celadon-reading/4"
 TIERS = {"builtin": ReadingModels(), "standard": ReadingModels(likelihood="smollm2-int8")}
 """Which models read; each tier has its own weights."""
 
-GRAMMATICALITY, REDUNDANCY, FOCUS, COHERENCE = ASPECTS = ("grammaticality", "redundancy", "focus", "coherence")
-FEATURES: Mapping[str, tuple[str, ...]] = {
-    GRAMMATICALITY: SENTENCE_FEATURES,
-    REDUNDANCY: ("echoes", "bigrams", "trigrams", "loops", "pairs", "meanings"),
-    FOCUS: ("likeness", "least_likeness"),
-    COHERENCE: ("order", "least_order", "likeness", "hanging"),
-}
-"""What each aspect is made of."""
-BIAS = "bias"
-_STEEPNESS = 2.0
-_NEARLY = 1e-9
+GRAMMATICALITY, REDUNDANCY, FOCUS, COHERENCE, COMPLETE = ASPECTS = (
+    "grammaticality",
+    "redundancy",
+    "focus",
+    "coherence",
+    "complete",
+)
+AGAIN, NEAREST, BIAS = "again", "nearest", "bias"
+REPEATS = (*REPETITION, AGAIN)
+"""What redundancy is made of: shares of words, and of words in sentences that say something again."""
+CURVES: Mapping[str, tuple[str, ...]] = {GRAMMATICALITY: GRAMMAR, FOCUS: (NEAREST,), AGAIN: (AGAIN,)}
+"""The logistic curves of sentences, and the features of each."""
 
 
-class Standing(msgspec.Struct, frozen=True):
-    """What an aspect's log-odds are in sound texts, and how much it counts.
+PRIOR = 20.0
+"""See ``ReadingWeights.usual``."""
+_LEAST = 1e-30
+
+
+class Cost(msgspec.Struct, frozen=True):
+    """What a fault takes from the logarithm of the score: a little from the beginning, and more beyond what is usual.
 
     Attributes
     ----------
-    usual, spread
-        Their mean and standard deviation.
-    weight
-        By how much the logarithm of the score falls for each spread that a text is below what is usual.
+    slope
+        For each unit of the fault.
+    steepness, level, scale
+        Beyond what is usual: ``scale`` times the softplus function of ``level`` and the fault times ``steepness``.
     """
 
-    usual: float
-    spread: Annotated[float, msgspec.Meta(gt=0)]
-    weight: float
+    slope: float
+    steepness: float
+    level: float
+    scale: float = 1.0
 
-    def loss(self, values: FloatArray) -> FloatArray:
-        """Return what the aspect takes from the logarithm of the score."""
-        return self.weight * self.shortfall(values)
-
-    def shortfall(self, values: FloatArray) -> FloatArray:
-        """Return by how many spreads texts are below what is usual: near 0 above it, a straight line below it."""
-        kept = np.clip(values, _NEARLY, 1 - _NEARLY)
-        below = (self.usual - np.log(kept / (1 - kept))) / self.spread
+    def __call__(self, fault: FloatArray) -> FloatArray:
+        """Return the cost; 0 where there is no fault."""
         with np.errstate(invalid="ignore"):  # of a text that has none
-            found: FloatArray = np.logaddexp(0.0, _STEEPNESS * below) / _STEEPNESS
-        return found
+            beyond = np.logaddexp(0.0, self.level + self.steepness * fault) - np.logaddexp(0.0, self.level)
+        cost: FloatArray = self.slope * fault + self.scale * beyond
+        return cost
 
 
 class ReadingWeights(JsonFile, frozen=True):
@@ -63,53 +66,75 @@ class ReadingWeights(JsonFile, frozen=True):
 
     Attributes
     ----------
-    aspects
-        For each aspect the weight of each of its features, and its ``bias``: an aspect is the logistic function of the
-        bias and the weighted features. That of grammaticality is of a sentence.
-    worst
-        The share of a text's grammaticality that its worst sentence has; the rest is the mean.
+    curves
+        For each of ``CURVES`` the weight of each feature, and the ``bias``: the probability that a sentence is sound,
+        keeps to the matter, or says again what one before it said.
+    repetition
+        What each of ``REPEATS`` costs redundancy, for a whole text of it.
     usual
-        What each feature is in a sound text: taken where a text of one sentence has none.
-    overall
-        How the aspects make the score.
+        What focus and coherence are in a sound text; every text is taken to have ``PRIOR`` more words that are so.
+    costs
+        What each aspect takes from the logarithm of the score.
     weak
-        The likeness to the sentences before that is unusually small.
+        The cosine with all neighbors below which a sentence is shown to be off the matter.
     """
 
     FORMAT: ClassVar[str] = FORMAT
 
-    aspects: Mapping[str, Mapping[str, float]]
-    worst: float
+    curves: Mapping[str, Mapping[str, float]]
+    repetition: Mapping[str, float]
     usual: Mapping[str, float]
-    overall: Mapping[str, Standing]
+    costs: Mapping[str, Cost]
     weak: float
 
     def __post_init__(self) -> None:
         needed = {
-            **{f"aspects.{name}": (self.aspects.get(name, {}), (BIAS, *FEATURES[name])) for name in ASPECTS},
-            "usual": (self.usual, TEXT_FEATURES),
-            "overall": (self.overall, ASPECTS),
+            **{f"curves.{name}": (self.curves.get(name, {}), (BIAS, *of)) for name, of in CURVES.items()},
+            "repetition": (self.repetition, REPEATS),
+            "costs": (self.costs, ASPECTS),
+            "usual": (self.usual, (FOCUS, COHERENCE)),
         }
-        for place, (found, names) in needed.items():
-            if missing := [name for name in names if name not in found]:
+        for place, (present, names) in needed.items():
+            if missing := [name for name in names if name not in present]:
                 raise ValueError(f"{place}.{missing[0]}: is missing")
 
-    def value(self, aspect: str, features: Mapping[str, FloatArray]) -> FloatArray:
-        """Return an aspect, from 0 to 1, of its features."""
-        weights = self.aspects[aspect]
-        total = np.full(len(next(iter(features.values()))), weights[BIAS])
-        for name in FEATURES[aspect]:
-            values = features[name]
-            known = np.where(np.isnan(values), self.usual[name], values) if name in self.usual else values
-            total = total + weights[name] * known
-        found: FloatArray = 1 / (1 + np.exp(-total))
-        return found
+    def probability(self, curve: str, features: Mapping[str, FloatArray]) -> FloatArray:
+        """Return the value of a curve for each sentence; NaN where a feature is."""
+        weights = self.curves[curve]
+        logits = weights[BIAS] + sum(weights[name] * features[name] for name in CURVES[curve])
+        probability: FloatArray = 1 / (1 + np.exp(-np.asarray(logits)))
+        return probability
+
+    def aspects(self, rates: Rates) -> dict[str, FloatArray]:
+        """Return each aspect of each text, from 0 to 1; NaN for what a text of one sentence does not have."""
+        repeats = self.repeats(rates)
+        cost = np.sum([self.repetition[name] * repeats[name] for name in REPEATS], axis=0)
+        return {
+            GRAMMATICALITY: rates.mean(self.probability(GRAMMATICALITY, rates.of_sentences)),
+            REDUNDANCY: np.exp(-cost),
+            FOCUS: rates.mean(self.probability(FOCUS, {NEAREST: rates.nearest}), PRIOR, self.usual[FOCUS]),
+            COHERENCE: rates.mean(rates.in_order, PRIOR, self.usual[COHERENCE]),
+            COMPLETE: 1.0 - rates.broken_off,
+        }
+
+    def repeats(self, rates: Rates) -> dict[str, FloatArray]:
+        """Return each of ``REPEATS``, as if every text had ``PRIOR`` more words that repeat nothing."""
+        again = np.nan_to_num(self.probability(AGAIN, {AGAIN: rates.again}))
+        known = rates.mean(np.ones(len(rates.owner)), PRIOR)
+        return {**{name: known * rates.of_texts[name] for name in REPETITION}, AGAIN: rates.mean(again, PRIOR)}
 
     def score(self, aspects: Mapping[str, FloatArray]) -> FloatArray:
         """Return the score, from 0 to 1, of the aspects that are given: all of them, or those of an ablation."""
-        losses = [self.overall[name].loss(values) for name, values in aspects.items()]
-        found: FloatArray = np.exp(-np.sum(losses, axis=0))
-        return found
+        costs = [self.costs[name](fault_of(name, values)) for name, values in aspects.items()]
+        score: FloatArray = np.exp(-np.sum(costs, axis=0))
+        return score
+
+
+def fault_of(aspect: str, values: FloatArray) -> FloatArray:
+    """Return how much is wrong in an aspect: 0 where nothing is."""
+    if aspect == REDUNDANCY:
+        return -np.log(np.maximum(values, _LEAST))
+    return 1.0 - values
 
 
 def weights_of(tier: str, path: str = "") -> ReadingWeights:

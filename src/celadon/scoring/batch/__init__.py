@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any, TypeVar
 
-from celadon.core import Sample
+from celadon.core import NO_WORDS, Sample
 from celadon.models.encoders.token_encoder import token_encoder
 from celadon.scoring.batch.order import Orders, orders_of
+from celadon.scoring.batch.prose import PLAIN, ProseOfText, prose_of
 from celadon.scoring.batch.token_states import TokenStates
 from celadon.scoring.batch.trees import Trees, trees_of
 from celadon.scoring.batch.units import (
     CONTEXTS,
-    NO_WORDS,
     Acceptabilities,
     Encodings,
     Likelihoods,
@@ -23,6 +23,7 @@ from celadon.scoring.batch.units import (
     parses_of,
 )
 from celadon.scoring.batch.words import Words, words_of
+from celadon.text.language import ENGLISH
 
 __all__ = [
     "CONTEXTS",
@@ -42,10 +43,22 @@ View = TypeVar("View")
 
 
 class Batch:
-    """Samples with memoized views; the samples are never changed."""
+    """Samples with memoized views; the samples are never changed.
 
-    def __init__(self, samples: Sequence[Sample]) -> None:
+    Attributes
+    ----------
+    samples
+        The samples.
+    proses
+        Of a batch that :meth:`prose` made, what each text is in the original; else empty.
+    nothing
+        For each text of such a batch that has no prose, why.
+    """
+
+    def __init__(self, samples: Sequence[Sample], proses: Sequence[ProseOfText] = ()) -> None:
         self.samples: tuple[Sample, ...] = tuple(samples)
+        self.proses = tuple(proses)
+        self.nothing = {row: each.reason for row, each in enumerate(self.proses) if each.reason}
         self._views: dict[Any, Any] = {}
 
     def __len__(self) -> int:
@@ -58,12 +71,23 @@ class Batch:
         view: View = self._views[key]
         return view
 
+    def prose(self, markup: str = "auto", *, any_language: bool = False) -> Batch:
+        """Return the prose of all texts as a batch of its own; of ``plain`` markup, this batch as it is.
+
+        It has the sentences that are English, or those of any language.
+        """
+        if markup == PLAIN:
+            return self
+        return self.view(("prose", any_language), lambda: _prose(self.samples, any_language))
+
     def words(self, normalisation: str) -> Words:
         """Return the words of all texts and references under a normalisation."""
         return self.view(("words", normalisation), lambda: words_of(self.samples, normalisation))
 
     def sentences(self) -> tuple[tuple[tuple[int, int], ...], ...]:
         """Return for each text the characters of its sentences, begin and end."""
+        if self.proses:
+            return tuple(each.sentences for each in self.proses)
         return self.view("sentences", lambda: _sentences(self.samples))
 
     def token_scores(
@@ -101,6 +125,13 @@ class Batch:
     def trees(self, normalisation: str, parser: str) -> Trees:
         """Return the dependency trees of the references: those the samples have, else what a parser makes of them."""
         return self.view(("trees", normalisation, parser), lambda: trees_of(self, normalisation, parser))
+
+
+def _prose(samples: Sequence[Sample], any_language: bool) -> Batch:
+    # where all languages are alike, a text is taken as if it were English
+    proses = [prose_of(sample.text, sample.markup, ENGLISH if any_language else sample.language) for sample in samples]
+    # references, trees and the row's other columns say nothing of prose
+    return Batch([Sample(each.text, id=s.id) for s, each in zip(samples, proses, strict=True)], proses)
 
 
 def _sentences(samples: Sequence[Sample]) -> tuple[tuple[tuple[int, int], ...], ...]:

@@ -8,21 +8,21 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from celadon.core import FloatArray, IntArray, UsageError
+from celadon.core import NO_WORDS, FloatArray, IntArray, UsageError
 from celadon.models.encoders.encoder import Encoded
 from celadon.models.language.language_model import LanguageModel, TokenScores
 from celadon.models.store.places import HF_PREFIX
+from celadon.scoring.batch.prose import ended
 from celadon.text.scripts import is_in_scripts, is_wordless
 
 if TYPE_CHECKING:
     from celadon.scoring.batch import Batch
 
 CONTEXTS = ("sentence", "document")
-NO_WORDS = "the text has no words"
 
 
 class Unit(NamedTuple):
-    """Some of a sample's text, with its characters."""
+    """Some of a sample's text, with its characters; a sentence of prose with the mark of its end."""
 
     owner: int
     start: int
@@ -179,12 +179,12 @@ def readable_units(
     for row, sample in enumerate(batch.samples):
         text = sample.text
         if text in unreadable:
-            reasons[row] = unreadable[text]
+            reasons[row] = batch.nothing.get(row, unreadable[text])
             continue
         whole = (len(text) - len(text.lstrip()), len(text.rstrip()))
         for start, end in batch.sentences()[row] if context == "sentence" else (whole,):
             if not is_wordless(text[start:end]):
-                units.append(Unit(row, start, end, text[start:end]))
+                units.append(Unit(row, start, end, ended(text[start:end]) if batch.proses else text[start:end]))
     return units, reasons
 
 

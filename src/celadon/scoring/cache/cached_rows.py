@@ -24,7 +24,7 @@ def contents_of(samples: Sequence[Sample]) -> list[bytes]:
 
 
 def keys_of(metric: Metric, contents: Sequence[bytes]) -> list[bytes]:
-    """The key of each text under a metric: no other signature, text, reference, source or tree has it."""
+    """The key of each text under a metric: nothing else that a metric may look at has it."""
     begun = blake2b(b"".join(_text(_maker(each)) for each in with_members(metric)), digest_size=KEY_BYTES)
     keys = []
     for content in contents:
@@ -58,6 +58,8 @@ def _encoded(sample: Sample) -> bytes:
             pieces += [_count(len(tree.heads)), *(head.to_bytes(8, "little", signed=True) for head in tree.heads)]
         else:
             pieces += [b"-", _text(tree)]
+    if sample.markup != "auto" or sample.language:  # what was kept before there were these is still found
+        pieces += [_text(sample.markup), _text(sample.language)]
     return b"".join(pieces)
 
 

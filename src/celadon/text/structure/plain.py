@@ -332,6 +332,8 @@ def _is_wrapped_marker(line: Line, before: Line, layout: Layout) -> bool:
     """Return whether a dash or a number begins a line only because the text was wrapped there."""
     if before.mark or not _full(before, line.text, layout.width):
         return False
+    if before.indent == line.indent and before.text[0] == line.text[0]:
+        return False  # items of one list
     return line.text[0] in "–-" or (line.text[0].isalnum() and not LIST_MARKER.match(before.text))
 
 

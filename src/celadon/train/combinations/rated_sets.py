@@ -16,9 +16,9 @@ from celadon.meta.table import SCORES, Columns, less_is_better, make_humans
 from celadon.metrics.reading.weights import COHERENCE, FOCUS, GRAMMATICALITY, REDUNDANCY
 from celadon.metrics.sumqe import QUESTIONS
 from celadon.synth.babble import Babbler
-from celadon.train.combinations.celadon import INDIFFERENT, TELLS
 from celadon.train.combinations.damaged_documents import (
     BREAKING,
+    CIRCLED,
     KINDS,
     Document,
     articles_apart,
@@ -34,6 +34,19 @@ from celadon.train.corpus import Corpus
 LOWEST, HIGHEST = 1.0, 5.0
 """DUC's scale: very poor to very good."""
 CLARITY = "referential clarity"
+# Which damage each aspect must tell; what another aspect is about leaves it whole, unless it says nothing either way.
+TELLS: Mapping[str, frozenset[str]] = {
+    GRAMMATICALITY: frozenset({"broken", "looped", "cut", CIRCLED}),
+    REDUNDANCY: frozenset({"repeated", "repeated_changed", "repeated_beginning", "looped", CIRCLED}),
+    FOCUS: frozenset({"mixed"}),
+    COHERENCE: frozenset({"reordered", "mixed", "beheaded"}),
+}
+INDIFFERENT: Mapping[str, frozenset[str]] = {
+    GRAMMATICALITY: frozenset({"repeated_changed", "repeated_beginning"}),
+    REDUNDANCY: frozenset({"broken", "beheaded"}),
+    FOCUS: frozenset({"repeated", "repeated_changed", "repeated_beginning", "reordered", "beheaded", CIRCLED}),
+    COHERENCE: frozenset({"repeated", "repeated_changed", "repeated_beginning", CIRCLED}),
+}
 # Which aspect each of DUC's questions is about, which damage it must tell, and which says nothing either way: what
 # breaks sentences does not leave their connection whole, though nobody knows how much of it is lost.
 _ASPECTS = dict(zip(QUESTIONS, (GRAMMATICALITY, REDUNDANCY, CLARITY, FOCUS, COHERENCE), strict=True))

@@ -35,11 +35,12 @@ class Paragraph(NamedTuple):
 def read_genre(path: str | Path) -> Iterator[Paragraph]:
     """Yield the paragraphs of a file of sound texts, one JSON object a row: see :mod:`celadon.instrument.passages`."""
     for row in read_table_rows(str(path)):
-        if half_of(document_of(row)) is Half.FIT and _may_be_used(row):
+        if half_of(document_of(row)) is Half.FIT and may_be_used(row):
             yield from _paragraphs(row)
 
 
-def _may_be_used(row: Mapping[str, Any]) -> bool:
+def may_be_used(row: Mapping[str, Any]) -> bool:
+    """Return whether weights that come with the package may be trained on a row."""
     name = str(row.get("id", ""))
     if name.startswith("GUM_"):
         return row.get("genre") in _FREE_GUM
