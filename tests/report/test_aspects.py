@@ -88,7 +88,7 @@ def test_each_sentence_is_on_the_ground_of_its_value(page: Any, metric: Metric, 
 @pytest.mark.parametrize("position", range(len(TEXTS)))
 def test_each_aspect_has_its_value(page: Any, metric: Metric, position: int) -> None:
     parts = metric.score(Batch([Sample(TEXTS[position])])).parts
-    expected = ", ".join(f"{name} {float(column[0]):.3f}" for name, column in parts.items())
+    expected = ", ".join(f"{name} {float(parts[name][0]):.3f}" for name in metric.explains)
     assert lines(page, position)["Aspects"].text_content() == expected
 
 
@@ -183,7 +183,8 @@ def test_the_bars_are_the_means_of_each_system(metric: Metric) -> None:
         Sample(" ".join(dice.choices(SENTENCES[:6], k=3)), system=system) for system in ("a", "b") for _ in range(6)
     ]
     samples.append(Sample("...", system="b"))
-    parts = metric.score(Batch(samples)).parts
+    scored = metric.score(Batch(samples)).parts
+    parts = {name: scored[name] for name in metric.explains}
     page = lxml_html.fromstring(report(samples, [metric]))
     assert page.xpath('//nav//a[@href="#aspects"]')
     cards = page.xpath('//section[@id="aspects"]//article')

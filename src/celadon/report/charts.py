@@ -142,7 +142,7 @@ class AspectMeans:
 
     def __init__(self, metrics: Sequence[Metric], seed: int) -> None:
         self._metrics = [metric for metric in metrics if has_aspects(metric)]
-        aspects = [_Aspect(f"{metric.spec}.{name}") for metric in self._metrics for name in metric.info.parts]
+        aspects = [_Aspect(f"{metric.spec}.{name}") for metric in self._metrics for name in metric.explains]
         self._summarizer = Summarizer(aspects, seed=seed)
 
     def add(self, samples: Sequence[Sample], scores: Mapping[str, MetricScores]) -> None:
@@ -151,7 +151,7 @@ class AspectMeans:
             parts = {
                 f"{metric.spec}.{name}": MetricScores(f"{metric.spec}.{name}", scores[metric.spec].parts[name])
                 for metric in self._metrics
-                for name in metric.info.parts
+                for name in metric.explains
             }
             self._summarizer.add(samples, parts)
 

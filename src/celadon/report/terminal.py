@@ -115,7 +115,8 @@ def _section_lines(
 def _sentences(view: _View, group: Sequence[Section]) -> Iterator[str]:
     """Each sentence after its value; of very many the worst."""
     spans = [span for section in group for span in section.spans]
-    listed = worst(spans, [span.value for span in spans], _LISTED)
+    # the worst first, the others in their order
+    listed = sorted(worst(spans, [span.value for span in spans], _LISTED), key=lambda span: span.label != WORST)
     wide = max((len(span.note) for span in listed), default=0)
     for span in listed:
         number, _, rest = (span.note or f"{span.value or 0:.2f}").partition(":")

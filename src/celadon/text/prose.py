@@ -54,6 +54,8 @@ class Prose:
         Whether each of them is a line of verse.
     share
         The share of the words of the original that are in them.
+    skipped
+        Why each block that is no prose was left out.
     nothing
         Why there are none; None where there are.
     language
@@ -66,6 +68,7 @@ class Prose:
     sentences: tuple[Place, ...]
     verse: tuple[bool, ...]
     share: float
+    skipped: tuple[LeftOut, ...]
     nothing: Nothing | None
     language: TextLanguage
     broken_off: bool
@@ -134,6 +137,7 @@ def read_prose(text: str, markup: Markup = Markup.AUTO, declared: str = "") -> P
         tuple(sentences),
         tuple(place in lines for place in sentences),
         judged / total if total else 0.0,
+        tuple(reason for reason in reasons if reason is not None),
         nothing,
         language,
         bool(sentences) and _is_broken_off(text, blocks, reasons),
@@ -176,14 +180,15 @@ def _is_broken_off(text: str, blocks: tuple[Block, ...], reasons: list[LeftOut |
     """Return whether the last block stops in mid-sentence, by its layout and by that of blocks of its kind.
 
     Items of lists, lines of verse and turns do without a mark of their end unless most of their like have one; a short
-    paragraph of its own may be a heading.
+    paragraph of its own may be a heading, unless a sentence ends in it.
     """
     last = max((at for at, block in enumerate(blocks) if _counts(block)), default=-1)
     if last < 0 or reasons[last] is not None or _has_end(blocks[last], text):
         return False
     kind = blocks[last].kind
     if kind is BlockKind.PARAGRAPH:
-        return len(WORD.findall(blocks[last].render(text).text)) >= _FULL_LINE
+        rendered = blocks[last].render(text).text
+        return len(WORD.findall(rendered)) >= _FULL_LINE or len(split_sentences(rendered)) > 1
     alike = [_has_end(block, text) for block in blocks[:last] if block.kind is kind]
     return 2 * sum(alike) > len(alike)
 

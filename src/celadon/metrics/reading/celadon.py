@@ -88,10 +88,12 @@ class Celadon(_Reading):
         return MetricScores(self.spec, values, {**judged.aspects, PROSE: judged.prose}, judged.reasons)
 
     def prose_evidence(self, batch: Batch) -> Evidence | None:
+        if self.judged(batch).reasons:
+            return None
         aspects = [
             aspect(self.tier, self.weights, markup=self.markup).prose_evidence(batch) for aspect in ASPECT_METRICS
         ]
-        return aspect_evidence(self.spec, aspects)
+        return aspect_evidence(self.spec, [*aspects, *evidence.of_whole(self.info.name, batch)])
 
 
 @dataclass(frozen=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from dataclasses import replace
 
 import numpy as np
@@ -17,6 +18,7 @@ from celadon.metrics.reading.features import GAP
 from celadon.metrics.reading.judgement import Judgement
 from celadon.metrics.reading.rates import WINDOW
 from celadon.scoring.batch import Batch, Orders
+from celadon.text.language import MIXED
 from celadon.text.repetition import Loop, longest_loop, repeated_grams, sentence_words
 from celadon.text.surface_marks import hanging_end, hanging_opening, unknown_marks
 
@@ -24,6 +26,23 @@ UNKNOWN, LOOSE, HANGING = "unknown word", "loose end", "hanging opening"
 """The labels of spans."""
 _GOOD = 0.75
 """The grammaticality from which on a sentence needs no passage pointed out."""
+_LAST_WORDS = 5
+
+
+def of_whole(metric: str, batch: Batch) -> list[Evidence]:
+    """Show whether the one text of a batch is complete, and how much of it was judged."""
+    if not batch.proses:
+        return []
+    source = batch.proses[0].source
+    last = " ".join(source.text[slice(*source.sentences[-1])].split()[-_LAST_WORDS:])
+    complete = f"the text breaks off after “{last}”" if source.broken_off else "the text does not break off"
+    judged = [f"{source.share:.0%} of the words were judged"]
+    if source.skipped:
+        names = (f"{kind.replace('_', ' ')} {count}" for kind, count in Counter(source.skipped).items())
+        judged.append(f"blocks left out: {', '.join(names)}")
+    if source.language.code == MIXED:
+        judged.append("sentences in other languages were left out")
+    return [Evidence(f"{metric}.complete", complete), Evidence(f"{metric}.prose", "; ".join(judged))]
 
 
 def of_sentences(metric: str, text: str, judged: Judgement) -> Evidence:
