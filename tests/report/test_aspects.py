@@ -145,7 +145,7 @@ def test_sentences_out_of_place_are_named(page: Any, metric: Metric, position: i
     text = TEXTS[position]
     evidence = metric.evidence(Sample(text))
     assert evidence is not None
-    spans = evidence.aspects[-1].text_spans
+    spans = evidence.aspects[3].text_spans
     doubted = [f"{text[span.start : span.end]} {span.note}" for span in spans if span.label == "doubted order"]
     beside = lines(page, position).get("Out of place")
     assert (beside.text_content().split("\n") if beside is not None else []) == doubted

@@ -183,7 +183,7 @@ def test_the_default_metric_shows_its_aspects_as_bars_and_its_sentences_on_their
     page = running.client.post("/", data={"text": f"{GOOD} {BAD}"}).text
     wanted = celadon.score([f"{GOOD} {BAD}"], metrics="celadon").columns["celadon"]
     rows = dict(re.findall(r'<tr class="part">\s*<th scope="row">(\w+)</th>(.*?)</tr>', page, re.DOTALL))
-    assert list(rows) == ["grammaticality", "redundancy", "focus", "coherence"]
+    assert list(rows) == ["grammaticality", "redundancy", "focus", "coherence", "complete", "prose"]
     for aspect, row in rows.items():
         width = re.findall(r'class="beam" width="([\d.]+)"', row)
         assert float(width[0]) == pytest.approx(100 * wanted.parts[aspect][0], abs=0.11)

@@ -158,7 +158,10 @@ def test_as_many_sound_passages_are_below_the_gate_as_should_be(tmp_path: Path, 
     path.write_text(json.dumps(fit_passages(sound, [], models).content))
     weights = read_weights(str(path))
     scores = weights.score(weights.aspects(reading_rates(Batch([Sample(each.text) for each in sound]).prose(), models)))
-    assert np.mean(scores < GATE) == pytest.approx(FALSE_ALARMS, abs=1.5 / len(sound))
+    # passages may be alike, and their scores then the gate itself, but for the rounding of the weights
+    below, not_above = np.mean(scores < GATE - 0.002), np.mean(scores < GATE + 0.002)
+    assert below - 1.5 / len(sound) <= FALSE_ALARMS <= not_above + 1.5 / len(sound)
+    assert not_above < 0.6
 
 
 def test_nothing_of_the_test_half_and_no_restricted_text_is_fitted_on(
@@ -177,9 +180,15 @@ def test_nothing_of_the_test_half_and_no_restricted_text_is_fitted_on(
         return FittedCeladon({}, {})
 
     monkeypatch.setattr("celadon.train.combinations.celadon.fit_passages", remember)
-    fit_celadon(corpus(tmp_path).paths, tmp_path / "weights.json", genres=[str(path)])
-    assert used
-    assert {half_of(each.document) for each in used} == {Half.FIT}
+    text = Corpus(corpus(tmp_path, 2_000).paths)
+    fit_celadon(text.paths, tmp_path / "weights.json", genres=[str(path)])
+    extracts = [each for each in used if each.cell == "extract"]
+    assert extracts
+    assert {half_of(each.document) for each in used if each.cell != "extract"} == {Half.FIT}
+    apart = [article for article in text.articles() if article[0].held_out]
+    numbers = [article[0].text.split()[-1] for article in apart]
+    for each in extracts:
+        assert half_of(f"article {numbers.index(each.text.split()[-1])}") is Half.FIT
     assert not [each for each in used if "dog" in each.text and each.cell == "whow"]
 
 

@@ -66,6 +66,8 @@ _WEAK = 0.05
 _RARE = 0.01
 _EXTRACTED = 1_000
 _TINY = 1e-9
+# of an aspect that is the same for all sound passages, such as completeness
+_LEAST_SPREAD = 1e-3
 
 
 class Group(NamedTuple):
@@ -135,12 +137,13 @@ def fit_celadon(
     with report.bar("reading the corpus", texts.size) as bar:
         articles = [article for article in texts.articles(bar.update) if article[0].held_out]
     rows: list[Mapping[str, Any]] = [
-        {"id": f"article {number}", "genre": "encyclopedia", "text": "\n\n".join(text for text, _ in article)}
+        {"id": _article(number), "genre": "encyclopedia", "text": "\n\n".join(text for text, _ in article)}
         for number, article in enumerate(articles)
     ]
+    fit = [article for number, article in enumerate(articles) if half_of(_article(number)) is Half.FIT]
     rows += [row for path in genres for row in read_table_rows(path) if may_be_used(row)]
     sound = drawn(passages(rows, frozenset({Half.FIT})), per_cell, np.random.default_rng(seed))
-    sound += _extracts(articles[:_EXTRACTED], extracts, np.random.default_rng([seed, 1]))
+    sound += _extracts(fit[:_EXTRACTED], extracts, np.random.default_rng([seed, 1]))
     corrections = [row for path in edits for row in read_table_rows(path) if _is_correction(row)]
     with report.count("texts") as progress:
         fitted = fit_passages(sound, corrections, models, slope=slope, seed=seed, progress=progress)
@@ -153,6 +156,10 @@ def fit_celadon(
     }
     atomic_write_text(str(output), json.dumps(content, indent=2, ensure_ascii=False) + "\n")
     return fitted
+
+
+def _article(number: int) -> str:
+    return f"article {number}"
 
 
 def _extracts(articles: Sequence[Sequence[Sentence]], count: int, random: np.random.Generator) -> list[Passage]:
@@ -220,7 +227,9 @@ def _fit(groups: Sequence[Group], pairs: Pairs | None, models: ReadingModels, sl
     draft = ReadingWeights(
         curves=curves, repetition=dict.fromkeys(REPEATS, 0.0), usual=usual, costs=free, weak=0.0, sha256=""
     )
-    usual[FOCUS] = float(np.nanmean(draft.probability(FOCUS, {NEAREST: sound.nearest})))
+    near = sound.nearest[~np.isnan(sound.nearest)]
+    if len(near):
+        usual[FOCUS] = float(draft.probability(FOCUS, {NEAREST: near}).mean())
     repetition = _repetition(draft, by_kind)
     draft = msgspec.structs.replace(draft, repetition=repetition, usual=usual)
     faults = {kind: _faults(draft, rates) for kind, rates in by_kind.items()}
@@ -240,7 +249,7 @@ def _fit(groups: Sequence[Group], pairs: Pairs | None, models: ReadingModels, sl
         "repetition": _rounded(repetition),
         "usual": _rounded(usual),
         "costs": {name: _rounded(msgspec.structs.asdict(cost)) for name, cost in scaled.items()},
-        "weak": round(float(np.nanquantile(sound.nearest, _WEAK)), 3),
+        "weak": round(float(np.quantile(near, _WEAK)), 3) if len(near) else 0.0,
         "passages": {group.kind or "sound": len(group.passages) for group in groups},
     }
     total = {kind: _total(scaled, found) for kind, found in faults.items()}
@@ -274,6 +283,8 @@ def _curve(
     name: str, sound: Rates, of_sound: FloatArray, damaged: Rates, of_damaged: FloatArray, start: Sequence[float]
 ) -> dict[str, float]:
     """Return the curve of a feature of sentences whose mean tells damaged passages from sound ones."""
+    if np.isnan(of_sound).all() or np.isnan(of_damaged).all():
+        return {BIAS: float(start[0]), name: float(start[1])}
 
     def loss(parameters: FloatArray) -> float:
         bias, weight, level, steepness = parameters
@@ -317,7 +328,7 @@ def _faults(weights: ReadingWeights, rates: Rates) -> dict[str, FloatArray]:
 
 def _costs(faults: Mapping[str, Mapping[str, FloatArray]], slope: float) -> dict[str, Cost]:
     """Return what each aspect costs: the likelihood that nothing is wrong is the product over aspects."""
-    spread = {name: float(np.nanstd(faults[""][name])) + _TINY for name in ASPECTS}
+    spread = {name: max(float(np.nanstd(faults[""][name])), _LEAST_SPREAD) for name in ASPECTS}
     mean = {name: float(np.nanmean(faults[""][name])) for name in ASPECTS}
     count = len(ASPECTS)
 

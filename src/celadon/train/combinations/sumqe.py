@@ -81,7 +81,7 @@ def measure(sets: Sequence[RatedSet], models: ReadingModels, progress: Progress 
     texts = [text for each in sets for text in each.texts]
     pieces, reasons = [], {}
     for piece in in_pieces(len(texts), _PIECE_ROWS, progress):
-        found = quality_features(Batch([Sample(text) for text in texts[piece]]), models)
+        found = quality_features(Batch([Sample(text) for text in texts[piece]]).prose(), models)
         pieces.append(np.concatenate([found.named, found.vectors.reshape(len(found.named), -1)], axis=1))
         reasons.update({piece.start + row: why for row, why in found.reasons.items()})
     read = np.ones(len(texts), dtype=bool)
