@@ -1,9 +1,12 @@
-"""The encoders that training begins with: a BERT of transformers, or the tagger of quire, whose weights are bytes."""
+"""The encoders that training begins with: a BERT of transformers, the tagger of quire, or an encoder of ours.
+
+The weights of the latter two are stored as bytes.
+"""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -18,6 +21,7 @@ from celadon.models.store.model_files import load_tokenizer
 from celadon.train.encoders.network import EncoderNetwork, EncoderShape
 
 _TAGGER = "tagger.onnx"
+_OURS = "model.onnx"
 _HEAD = 64  # the width of an attention head in every BERT of this kind
 _MATRICES = ("attention.q_lin", "attention.k_lin", "attention.v_lin", "attention.out_lin", "ffn.lin1", "ffn.lin2")
 
@@ -34,12 +38,12 @@ def base_network(
     dropout: float = 0.1,
     seed: int = 0,
 ) -> EncoderNetwork:
-    """Return a network with the body of a base and new heads.
+    """Return a network with the body of a base; its heads are new, but for those that an encoder of ours has.
 
     Parameters
     ----------
     folder
-        Holds ``tagger.onnx``, or the ``config.json`` and ``model.safetensors`` of a BERT.
+        Holds ``tagger.onnx``, the ``config.json`` and ``model.safetensors`` of a BERT, or an encoder of ours.
     layers
         How many layers are used, counted from the first; 0 for all.
     findings, meaning
@@ -49,7 +53,7 @@ def base_network(
     """
     folder = Path(folder)
     try:
-        shape, weights = _read_tagger(folder / _TAGGER) if is_tagger(folder) else _read_bert(folder)
+        shape, weights = _reader(folder)(folder)
         if not 0 <= layers <= shape.layers:
             raise ValueError(f"it has {shape.layers} layers, not {layers}")
         shape = replace(shape, layers=layers or shape.layers, findings=findings, meaning=meaning)
@@ -80,6 +84,12 @@ def encoder_tokenizer(base: Path) -> Tokenizer:
 def is_tagger(folder: Path) -> bool:
     """Return whether a base is the tagger of quire."""
     return (folder / _TAGGER).is_file()
+
+
+def _reader(folder: Path) -> Callable[[Path], tuple[EncoderShape, Weights]]:
+    if is_tagger(folder):
+        return _read_tagger
+    return _read_ours if (folder / _OURS).is_file() else _read_bert
 
 
 def _layer_of(name: str) -> int:
@@ -158,12 +168,38 @@ def _body(weights: Mapping[str, torch.Tensor], shape: EncoderShape) -> Weights:
     return found
 
 
-def _read_tagger(path: Path) -> tuple[EncoderShape, Weights]:
+def _read_ours(folder: Path) -> tuple[EncoderShape, Weights]:
+    """Read an encoder that ``celadon train acceptability`` wrote: a matrix is levels * scales, some evened before."""
+    stored = _read_tables(folder / _OURS)
+    weights = {name: torch.from_numpy(table) for name, table in stored.items() if name.endswith((".weight", ".bias"))}
+    for name in [name.removesuffix(".levels") for name in stored if name.endswith(".levels")]:
+        levels = stored[f"{name}.levels"] * stored.get(f"{name}.evening", np.float32(1))
+        weights[f"{name}.weight"] = torch.from_numpy(levels * stored[f"{name}.scales"]).T.contiguous()
+    weights["tokens.weight"] = torch.from_numpy(stored["tokens"] * stored["token_scales"])
+    weights["places.weight"] = torch.from_numpy(stored["places"])
+    order = torch.from_numpy(np.load(folder / "order.npy"))
+    weights |= {"order_weight": order[0], "order_offset": order[1]}
+    vocabulary, hidden = weights["tokens.weight"].shape
+    layers = 1 + max(map(_layer_of, weights))
+    return EncoderShape(
+        vocabulary,
+        hidden,
+        layers,
+        heads=_attention_heads(folder / _OURS),
+        inner=len(weights["layers.0.inner.weight"]),
+        positions=len(weights["places.weight"]),
+        early=min(2, layers),
+        classifier=len(weights["classifier.weight"]),
+        projection=len(weights["before.weight"]),
+    ), weights
+
+
+def _read_tagger(folder: Path) -> tuple[EncoderShape, Weights]:
     """Read a DistilBERT in bytes: each matrix is (levels - zero point) * scale.
 
     The products of layers have numbers for names, which rise from layer to layer in the order of ``_MATRICES``.
     """
-    stored = _read_tables(path)
+    stored = _read_tables(folder / _TAGGER)
     quantized = (name.removesuffix("_quantized") for name in stored if name.endswith("_quantized"))
     numbered = (name for name in quantized if name.startswith("onnx::MatMul"))
     products = sorted(numbered, key=lambda name: int(name.split("_")[1]))
@@ -200,17 +236,26 @@ def _read_tagger(path: Path) -> tuple[EncoderShape, Weights]:
 
 
 def _read_tables(path: Path) -> dict[str, Array]:
+    from onnx import numpy_helper
+
+    # a copy, since torch warns of arrays that are read-only
+    return {table.name: np.array(numpy_helper.to_array(table)) for table in _read_graph(path).initializer}
+
+
+def _attention_heads(path: Path) -> int:
+    attributes = (each for node in _read_graph(path).node for each in node.attribute)
+    return next(int(each.i) for each in attributes if each.name == "num_heads")
+
+
+def _read_graph(path: Path) -> Any:
     try:
         import onnx
-        from onnx import numpy_helper
     except ImportError:
         raise MissingExtraError("onnx", "train") from None
     try:
-        graph = onnx.load_model_from_string(path.read_bytes()).graph
+        return onnx.load_model_from_string(path.read_bytes()).graph
     except Exception as error:
         raise InputError(f"{path}: cannot be read as an ONNX graph: {error}") from error
-    # a copy, since torch warns of arrays that are read-only
-    return {table.name: np.array(numpy_helper.to_array(table)) for table in graph.initializer}
 
 
 def _numbers(stored: Mapping[str, Array], name: str) -> torch.Tensor:
