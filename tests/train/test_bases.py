@@ -137,3 +137,28 @@ def test_an_encoder_is_trained_from_a_tagger(
     assert (encoded.meaning * meanings(sentences)).sum(axis=1).min() > 0.9
     assert encoded.words is not None
     assert load_network(network).network.shape.layers == 2
+
+
+def test_an_encoder_of_ours_goes_on_with_its_heads(tmp_path: Path) -> None:
+    """What ONNX Runtime computes of the folder, the network that is read from it computes too."""
+    from celadon.models.encoders.encoder import OnnxEncoder
+    from celadon.train.encoders.bases import base_network, encoder_tokenizer
+    from celadon.train.encoders.graph import write_encoder
+    from tests.tiny_encoder import tiny_network, tiny_tokenizer
+
+    folder = tmp_path / "encoder"
+    write_encoder(tiny_network(early=2), tiny_tokenizer(), folder, window=32)
+    network = base_network(folder, findings=12).eval()
+    assert network.shape.findings == 12
+    texts = ["The cat sat on a mat.", "He ran home!"]
+    encoded = OnnxEncoder.open(folder, "tiny", 1).encode(texts)
+    tokenizer = encoder_tokenizer(folder)
+    tokenizer.no_padding()
+    for row, text in enumerate(texts):
+        ids = torch.tensor([tokenizer.encode(text).ids])
+        with torch.no_grad():
+            heads = network(ids, torch.tensor([ids.shape[1]]))
+        assert float(heads.acceptability[0]) == pytest.approx(encoded.acceptability[row], abs=1e-4)
+        np.testing.assert_allclose(heads.meaning[0], encoded.meaning[row], atol=1e-4)
+        np.testing.assert_allclose(heads.before[0], encoded.before[row], atol=1e-4)
+    np.testing.assert_allclose(network.order_weight.detach(), encoded.order[0], atol=1e-6)

@@ -54,13 +54,17 @@ def of_sentences(metric: str, text: str, judged: Judgement) -> Evidence:
         note = f"{judged.sentences[at]:.2f}: {_note(text, judged, at)}"
         sentences.append(Span(start, end, WORST if at == worst else SENTENCE, note, float(judged.sentences[at])))
         sentence = text[start:end]
+        marks += [
+            Span(each.start, each.end, each.kind, f"wrong with a probability of {each.probability:.0%}")
+            for each in rates.findings[at]
+        ]
         marks += [Span(start + a, start + b, UNKNOWN) for a, b in unknown_marks(sentence)]
         if loose := hanging_end(sentence):
             marks.append(Span(start + loose.place[0], start + loose.place[1], LOOSE, loose.why))
     if rates.broken_off[0] and not (marks and marks[-1].label == LOOSE and marks[-1].end >= rates.ends[-1]):
         marks.append(Span(int(rates.starts[-1]), int(rates.ends[-1]), LOOSE, "the text breaks off"))
     count = "1 sentence" if len(sentences) == 1 else f"{len(sentences):,} sentences, the worst {judged.worst[0]:.2f}"
-    summary = f"{count}; unknown words and loose ends: {len(marks):,}" if marks else count
+    summary = f"{count}; words in doubt: {len(marks):,}" if marks else count
     sections = (Section("sentences", "Sentences", tuple(sentences)), Section("marks", "Marks", tuple(marks)))
     return Evidence(metric, summary, sections)
 

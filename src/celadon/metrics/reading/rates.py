@@ -5,6 +5,7 @@ All of it can be averaged over words, so that two passages together have the mea
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
@@ -16,6 +17,7 @@ from celadon.core import FloatArray, IntArray
 from celadon.metrics.meteor import function_words
 from celadon.metrics.reading.features import ALIKE, GAP, ReadingModels
 from celadon.metrics.reading.fluency import fluency
+from celadon.models.encoders.word_findings import FINDING_KINDS, FindingKind, WordFindings
 from celadon.scoring.batch import Batch, Encodings
 from celadon.scoring.batch.units import same_units
 from celadon.text.repetition import longest_loop, repeated_grams, sentence_words
@@ -29,10 +31,23 @@ WINDOW = 80
 """How many words back a repeated n-gram may have come."""
 SOON = 20
 """How many words back an echoed word may have come."""
-GRAMMAR = ("acceptability", "capped", "weakest", "unknown", "loose")
+GRAMMAR = ("acceptability", "faulty", "capped", "weakest", "unknown", "loose")
 """The features of a sentence."""
+DOUBTFUL = 0.5
+"""The probability from which on a word counts as wrong."""
+# the greatest logit
+_SURE = 8.0
 REPETITION = ("echoes", "bigrams", "trigrams", "loops")
 """The features of a text that are shares of its words."""
+
+
+class Finding(NamedTuple):
+    """A word that is rather wrong than not: its characters, what is wrong with it, and how likely it is wrong."""
+
+    start: int
+    end: int
+    kind: FindingKind
+    probability: float
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,9 +59,12 @@ class Rates:
     owner, starts, ends, words
         The text of each sentence, its characters, and the number of its words.
     of_sentences
-        ``acceptability``: the encoder's logit. ``capped``, ``weakest``: how fluent the sentence is by the language
+        ``acceptability``: the encoder's logit. ``faulty``: the logit of its most doubtful word being wrong, 0 for an
+        encoder that does not name words. ``capped``, ``weakest``: how fluent the sentence is by the language
         model, and its weakest passage. ``unknown``, ``loose``: 1 where there is a mark for an unknown word; where
         the last word must have another after it.
+    findings
+        The words of each sentence that are rather wrong than not: see :class:`Finding`.
     passages
         The characters of each sentence's weakest passage.
     nearest
@@ -71,6 +89,7 @@ class Rates:
     ends: IntArray
     words: FloatArray
     of_sentences: Mapping[str, FloatArray]
+    findings: tuple[tuple[Finding, ...], ...]
     passages: tuple[tuple[int, int], ...]
     nearest: FloatArray
     again: FloatArray
@@ -105,6 +124,7 @@ def joined_rates(parts: Sequence[Rates]) -> Rates:
         ends=np.concatenate([part.ends for part in parts]),
         words=column(part.words for part in parts),
         of_sentences={name: column(part.of_sentences[name] for part in parts) for name in GRAMMAR},
+        findings=tuple(findings for part in parts for findings in part.findings),
         passages=tuple(passage for part in parts for passage in part.passages),
         nearest=column(part.nearest for part in parts),
         again=column(part.again for part in parts),
@@ -138,6 +158,7 @@ def _look(batch: Batch, models: ReadingModels) -> Rates:
     marks = np.array([_marks(texts[row][start:end]) for row, start, end in places], dtype=np.float64).reshape(-1, 3)
     nearest, again = _likenesses(encodings)
     again[_is_verse(batch, encodings)] = np.nan
+    found = _findings(encodings, ours)
     in_order = np.full(len(encodings.owner), np.nan)
     orders = batch.order(models.encoder)
     starts_at = {
@@ -152,11 +173,13 @@ def _look(batch: Batch, models: ReadingModels) -> Rates:
         words=np.maximum(marks[:, 2], 1.0),
         of_sentences={
             "acceptability": encodings.encoded.acceptability[ours].astype(np.float64),
+            "faulty": np.array([each.logit for each in found]),
             "capped": np.array([each.capped for each in fluencies]),
             "weakest": np.array([each.weakest for each in fluencies]),
             "unknown": marks[:, 0],
             "loose": marks[:, 1],
         },
+        findings=tuple(each.words for each in found),
         passages=tuple(
             (start + each.passage[0], start + each.passage[1])
             for start, each in zip(starts.tolist(), fluencies, strict=True)
@@ -168,6 +191,38 @@ def _look(batch: Batch, models: ReadingModels) -> Rates:
         broken_off=np.array([each.broken_off for each in surface]),
         reasons=reasons,
     )
+
+
+class _Findings(NamedTuple):
+    logit: float
+    words: tuple[Finding, ...]
+
+
+def _findings(encodings: Encodings, rows: IntArray) -> list[_Findings]:
+    """Return for some sentences the logit of their most doubtful word being wrong, and the words that are."""
+    words = encodings.encoded.words
+    if words is None:
+        return [_Findings(0.0, ())] * len(rows)
+    return [
+        _findings_of(words[row], int(encodings.starts[row]), int(encodings.ends[row] - encodings.starts[row]))
+        for row in rows.tolist()
+    ]
+
+
+def _findings_of(words: WordFindings, offset: int, length: int) -> _Findings:
+    if not len(words):
+        return _Findings(-_SURE, ())
+    wrong = 1.0 - words.probabilities[:, 0].astype(np.float64)
+    kinds = 1 + words.probabilities[:, 1:].argmax(axis=1)
+    # the mark that ends a sentence may not be the text's own
+    findings = tuple(
+        Finding(offset + start, offset + min(end, length), FINDING_KINDS[kinds[at]], float(wrong[at]))
+        for at, (start, end) in enumerate(words.spans.tolist())
+        if wrong[at] >= DOUBTFUL and start < length
+    )
+    least = 1 / (1 + math.exp(_SURE))
+    worst = min(max(float(wrong.max()), least), 1 - least)
+    return _Findings(math.log(worst / (1 - worst)), findings)
 
 
 def _is_verse(batch: Batch, encodings: Encodings) -> npt.NDArray[np.bool_]:
