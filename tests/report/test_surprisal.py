@@ -94,7 +94,9 @@ def test_a_report_without_such_a_metric_has_none_of_it() -> None:
 
 
 def test_a_text_without_a_score_has_no_shades_but_its_reason(slor: Metric) -> None:
-    page = lxml_html.fromstring(report([Sample("Кот сидит на коврике у двери."), *samples(1, references=False)], [slor]))
+    page = lxml_html.fromstring(
+        report([Sample("Кот сидит на коврике у двери."), *samples(1, references=False)], [slor])
+    )
     shown = lines(row_of(page, 0))
     assert list(shown) == ["Text", "Null"]
     assert "text is Russian" in shown["Null"].text_content()
