@@ -1,6 +1,7 @@
 # make test: everything CI checks, its own set-up included. make bench: side by side with peers.
 PYTHON = .venv/bin/python
 EXTRAS = pandas polars parquet plots wordnet hf ngram train parse rules ray s3 gs serve test
+COMMA = ,
 # the versions that development and CI use
 CONSTRAINTS = constraints-dev.txt
 # seconds after which a step is ended and counts as failed, however it hangs; each test has its own limit (pyproject.toml)
@@ -13,14 +14,21 @@ PYTEST_ARGS =
 # any Python 3 runs it; before the set-up there is no other
 LIMITED := $(shell for python in $(CELADON_PYTHON) python3 python3.14 python3.13 python3.12 python3.11; do \
   command -v $$python && break; done) tests/limited.py
-.PHONY: test check pytest setup bench format lock test-lowest test-python licenses
+.PHONY: test checked tested check pytest packages setup bench format lock test-lowest test-python licenses
 
 # container images often set it; then each process compiles all it imports, and the tests start hundreds
 unexport PYTHONDONTWRITEBYTECODE
 
-# most of check keeps one core busy, and the tests wait often
-test: setup
-	$(MAKE) --jobs=2 check pytest
+# most of check keeps one core busy and needs Python packages alone, while the rest of the set-up and the tests wait often;
+# a failure of one does not hide what the other has to say
+test:
+	$(MAKE) --jobs=2 --keep-going checked tested
+
+checked: packages
+	$(MAKE) check
+
+tested: setup
+	$(MAKE) pytest
 
 # the tests of a file in one process, which makes what they share once; in their order, so that the longest do not come last
 # one thread each: two processes share the cores, and threads that wait for work keep a core busy too
@@ -31,8 +39,13 @@ pytest: export RAYON_NUM_THREADS = 1
 pytest:
 	$(LIMITED) $(PYTEST_LIMIT) $(PYTHON) -m pytest -n 2 --dist loadfile --no-loadscope-reorder $(PYTEST_ARGS)
 
-setup:
+packages:
 	PIP_CONSTRAINT=$(CONSTRAINTS) $(LIMITED) $(SETUP_LIMIT) ./celadon --version
+	@# kenlm, of ngram, is compiled while apt-get works
+	$(LIMITED) $(SETUP_LIMIT) $(PYTHON) tools/install_packages.py --constraint $(CONSTRAINTS) \
+	  --editable '.[$(subst $() ,$(COMMA),$(filter-out ngram,$(EXTRAS)))]'
+
+setup: packages
 	@# 3: Debian packages cannot be installed here; what needs them is then skipped, loudly, or fails where CI=true
 	$(LIMITED) $(SETUP_LIMIT) ./celadon install --yes --constraint $(CONSTRAINTS) $(EXTRAS) || [ $$? -eq 3 ]
 	@# where the index cannot be reached the same holds of what needs the model

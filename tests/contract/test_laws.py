@@ -311,21 +311,24 @@ class TestLaws:
                 ends.append(span.end)
 
 
+@pytest.fixture(scope="module")
+def passages() -> Batch:
+    """First passages, second ones, and both together, in one batch, whose views the metrics share."""
+    pairs = [json.loads(line) for line in PAIRS.read_text(encoding="utf-8").splitlines()]
+    assert len(pairs) >= 80
+    sides = ("first",), ("second",), ("first", "second")
+    return Batch(
+        [Sample("\n\n".join(pair[side] for side in some), markup=pair["markup"]) for some in sides for pair in pairs]
+    )
+
+
 @pytest.mark.parametrize("name", ["celadon", "celadon.grammaticality", "celadon.redundancy", "celadon.focus"])
-def test_length_is_no_fault(name: str) -> None:
+def test_length_is_no_fault(name: str, passages: Batch) -> None:
     """Law 9: two adjacent passages of sound text together have the word-weighted mean of both."""
     metric = load(name)
     assert metric.info.comparable
-    pairs = [json.loads(line) for line in PAIRS.read_text(encoding="utf-8").splitlines()]
-    assert len(pairs) >= 80
-    sides = ([pair["first"] for pair in pairs], [pair["second"] for pair in pairs])
-    both = [f"{first}\n\n{second}" for first, second in zip(*sides, strict=True)]
-    markups = [pair["markup"] for pair in pairs]
-    first, second, joined = (
-        scores(metric, [Sample(text, markup=markup) for text, markup in zip(texts, markups, strict=True)]).values
-        for texts in (*sides, both)
-    )
-    many = [np.array([len(text.split()) for text in texts]) for texts in sides]
-    apart = np.abs(joined - (many[0] * first + many[1] * second) / (many[0] + many[1]))
+    first, second, joined = np.split(metric.score(passages).values, 3)
+    words_first, words_second, _ = np.split(np.array([len(one.text.split()) for one in passages.samples]), 3)
+    apart = np.abs(joined - (words_first * first + words_second * second) / (words_first + words_second))
     assert np.nanmean(apart) <= 0.02
     assert np.nanmean(apart <= 0.05) >= 0.9

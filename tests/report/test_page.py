@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from lxml import html as lxml_html
 
 from celadon.core import Sample
+from celadon.report.collector import ReportCollector
 from celadon.report.escape import clean
 from celadon.scoring.batch import Batch
 from tests.report.news import METRICS, Lengthy, Precision, Ratio, collected, news, report
@@ -182,18 +183,30 @@ def test_a_thousand_texts_stay_under_two_megabytes() -> None:
 
 
 def test_long_texts_are_shown_shorter_when_they_would_not_fit() -> None:
-    long = " ".join(sample.text for sample in news(3))
-    page = report([Sample(long, (f"{long} end",), id=str(n)) for n in range(1000)], [Ratio()])
-    assert len(page.encode()) < 2_000_000
-    assert page.count("<tbody id=") == 1000
-    assert "more characters" in page
+    long = " ".join(sample.text for sample in news(2)[:4])
+    samples = [Sample(long, (f"{long} end",), id=str(n)) for n in range(100)]
+    whole = report(samples, [Ratio()])
+    assert len(whole.encode()) > 180_000
+    assert "more characters" not in whole.partition('id="texts"')[2]
+    page = report(samples, [Ratio()], most_bytes=180_000)
+    assert 120_000 < len(page.encode()) <= 180_000
+    assert page.count("<tbody id=") == 100
+    assert page.partition('id="texts"')[2].count("more characters") == 200
 
 
 def test_fewer_texts_are_shown_when_nothing_else_helps() -> None:
-    metrics = [Precision(start=n) for n in range(150)]
-    page = report([Sample("a b", ("a c",), id=f"{n}", system="x" * 100) for n in range(1000)], metrics)
-    assert len(page.encode()) < 2_000_000
-    assert re.search(r"[\d,]+ of 1,000 texts, drawn at random", page)
+    metrics = [Precision(start=n) for n in range(15)]
+    samples = [Sample("a b", ("a c",), id=f"{n}", system="x" * 100) for n in range(120)]
+    most = len(report(samples, metrics).encode()) - 1
+    page = report(samples, metrics, most_bytes=most)
+    assert len(page.encode()) <= most
+    assert "60 of 120 texts, drawn at random" in page
+    assert page.count("<tbody id=") == 60
+
+
+def test_a_page_may_have_two_megabytes_for_each_thousand_texts() -> None:
+    for texts, megabytes in ((10, 2), (1000, 2), (5000, 10)):
+        assert 0.95 < ReportCollector([Ratio()], texts=texts).most_bytes / (megabytes * 1_000_000) < 1
 
 
 @pytest.mark.parametrize(

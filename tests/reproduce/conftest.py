@@ -73,9 +73,9 @@ def data(tmp_path: Path) -> Path:
     random_ = random.Random(1)
     folder = tmp_path / "data" / "judgements"
     folder.mkdir(parents=True)
-    write(folder / "chaganty2018_cnndm.jsonl.gz", summaries(random_, 40))
+    write(folder / "chaganty2018_cnndm.jsonl.gz", summaries(random_, 25))
     for name in ("bagel", "sfhot", "sfres"):
-        write(folder / f"novikova2017_{name}.jsonl.gz", dialogues(random_, 20))
+        write(folder / f"novikova2017_{name}.jsonl.gz", dialogues(random_, 12))
     learners = [
         {
             "id": str(number),

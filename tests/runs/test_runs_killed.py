@@ -28,8 +28,8 @@ from tests.runs.run_parts import (
     write_rows,
 )
 
-ROWS = make_rows(2400, seed=2)
-SHARDS = 60
+ROWS = make_rows(1200, seed=2)
+SHARDS = 30
 
 
 @pytest.fixture(scope="module")

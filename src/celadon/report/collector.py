@@ -29,14 +29,22 @@ class ReportCollector:
     """Keeps of a stream of scores what a report shows, in constant memory.
 
     It lists ``texts`` texts, drawn at random from a longer stream, and shows ``extremes`` of the best and of the worst
-    per metric. The same seed draws the same rows, however the stream is cut into batches.
+    per metric. The same seed draws the same rows, however the stream is cut into batches. The page has at most
+    ``most_bytes``, by default two megabytes for each thousand texts: long texts are shown in part, then fewer of them.
     """
 
     def __init__(
-        self, metrics: Sequence[Metric], *, texts: int = 1000, extremes: int = 10, seed: int = DEFAULT_SEED
+        self,
+        metrics: Sequence[Metric],
+        *,
+        texts: int = 1000,
+        extremes: int = 10,
+        seed: int = DEFAULT_SEED,
+        most_bytes: int | None = None,
     ) -> None:
         self.metrics = tuple(metrics)
         self.texts = texts
+        self.most_bytes = int(page.BYTES * max(1.0, texts / 1000)) if most_bytes is None else most_bytes
         self._position = 0
         self._scored = [0] * len(self.metrics)
         self._reservoir = Reservoir(texts, seed)
@@ -134,8 +142,7 @@ class ReportCollector:
             )  # fmt: skip
             return page.document("report.html", title=title, css=css, texts=markup(texts), **{**data, **upper})
 
-        most = int(page.BYTES * max(1.0, self.texts / 1000))
-        return page.fitted(rendered, min(self.texts, self._position), most)
+        return page.fitted(rendered, min(self.texts, self._position), self.most_bytes)
 
     def _many(self, drawn: int) -> str:
         if drawn < self._position:
