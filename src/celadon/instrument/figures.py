@@ -135,6 +135,11 @@ class Instrument:
         return tuple(cell for cell in self.cells if cell.counted and cell.passages > cell.nulls)
 
     @property
+    def best_systems(self) -> list[System]:
+        """The systems, the best first; those without a mean come last."""
+        return sorted(self.systems, key=lambda each: (np.isnan(each.mean), -each.mean, each.system))
+
+    @property
     def false_alarms(self) -> float:
         """The mean over the counted cells of the share of sound passages below the gate."""
         return float(np.mean([cell.below for cell in self.counted])) if self.counted else float("nan")

@@ -208,13 +208,13 @@ def _joined(sound: Sequence[Passage], values: FloatArray, score: Score) -> Joine
         sound[a]._replace(text=f"{sound[a].text}\n\n{sound[b].text}", words=sound[a].words + sound[b].words)
         for a, b in pairs
     ]
-    if not both:
-        return Joined(0, float("nan"), float("nan"))
-    first, second = np.array(pairs).T
+    first, second = np.array(pairs, dtype=np.intp).reshape(-1, 2).T
     weights = np.array([passage.words for passage in sound], dtype=np.float64)
     means = (weights[first] * values[first] + weights[second] * values[second]) / (weights[first] + weights[second])
-    apart = np.abs(score(both) - means)
+    apart = np.abs(score(both) - means) if both else means
     apart = apart[~np.isnan(apart)]
+    if not len(apart):
+        return Joined(0, float("nan"), float("nan"))
     return Joined(len(apart), float(apart.mean()), float((apart <= 0.05).mean()))
 
 

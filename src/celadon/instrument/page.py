@@ -85,7 +85,7 @@ def _sentences(figures: Instrument) -> Iterator[str]:
     if figures.corrections:
         total = figures.corrections[-1]
         yield f"Of {total.pairs:,} corrections {_percent(total.raised)} raise the score, ties counted half."
-    systems = sorted((each for each in figures.systems if math.isfinite(each.mean)), key=lambda each: -each.mean)
+    systems = [each for each in figures.best_systems if math.isfinite(each.mean)]
     if len(systems) > 1:
         first, last = systems[0], systems[-1]
         lowest = f"{last.system} the lowest ({last.mean:.3f})"
@@ -262,7 +262,7 @@ def _corrections(figures: Instrument) -> PageSection:
 
 
 def _systems(figures: Instrument) -> PageSection:
-    title, systems = "Means by system", sorted(figures.systems, key=lambda each: -_known(each.mean))
+    title, systems = "Means by system", figures.best_systems
     dots = Dots([each.mean for each in systems], [each.low for each in systems], [each.high for each in systems])
     names = [each.system for each in systems]
     draw = partial(dot_rows, names, {"mean": dots}, label="mean score")

@@ -59,7 +59,7 @@ def scale_bands(figures: Instrument) -> Figure:
                     bar.set_label(f"{float(share):.0%} or more")
         _label_rows(axes, [f"{genre.genre}{'' if genre.counted else ' (spoken)'}" for genre in genres])
         axes.set_xlim(low, high)
-        _upright(axes, figures.gate, f"gate {figures.gate:.2f}")
+        _upright(axes, figures.gate, f"gate {figures.gate:.2f}", VERMILION)
         axes.set_xlabel(f"score of {name(figures.metric, 30)}")
         figure.legend(
             *axes.get_legend_handles_labels(),
@@ -110,7 +110,7 @@ def dot_rows(
         _label_rows(axes, names)
         if limits:
             axes.set_xlim(*limits)
-        _upright(axes, line, line_label)
+        _upright(axes, line, line_label, SOFT)
         axes.set_xlabel(label)
         if len(series) > 1:
             figure.legend(*axes.get_legend_handles_labels(), ncols=2, loc="outside lower left")
@@ -150,9 +150,9 @@ def _label_rows(axes: Axes, names: Sequence[str]) -> None:
     axes.grid(True, axis="x")
 
 
-def _upright(axes: Axes, place: float, label: str) -> None:
+def _upright(axes: Axes, place: float, label: str, color: str) -> None:
     if math.isfinite(place):
-        axes.axvline(place, color=VERMILION, linewidth=1.4, linestyle=(0, (5, 2))).set_gid("gate")
+        axes.axvline(place, color=color, linewidth=1.4, linestyle=(0, (5, 2))).set_gid("gate")
         axes.annotate(
             label,
             (place, 1),

@@ -196,6 +196,6 @@ def _print(figures: Instrument) -> None:
                 number(each.mean),
                 meta_tables.bounds(each.low, each.high),
             ]
-            for each in sorted(figures.systems, key=lambda each: -each.mean)
+            for each in figures.best_systems
         ]
         print("\n" + table(["system", "texts", "nulls", "mean", "95% interval"], rows))
