@@ -172,6 +172,8 @@ def test_what_cannot_be_done_is_refused(tmp_path: Path, figures: Instrument) -> 
         ({**content, "format": "celadon-gate/1"}, "its format is not celadon-instrument/1"),
         ({**content, "gate": "high"}, "gate: expected a number"),
         ({key: value for key, value in content.items() if key != "cells"}, "cells: is missing"),
+        ({**content, "genres": [{**content["genres"][0], "quantiles": {}}]}, "genre answers:list: its quantiles"),
+        ({**content, "genres": [{**content["genres"][0], "below": {"low": 0.1}}]}, "genre answers:list: below must"),
     ):
         saved.write_text(json.dumps(wrong))
         with pytest.raises(InputError, match=message) as error:

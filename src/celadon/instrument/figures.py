@@ -13,6 +13,8 @@ from celadon.io.json_file import convert, parse_json
 from celadon.io.sources import find_sources, open_stream
 
 FORMAT = "celadon-instrument/1"
+QUANTILES = ("0", "0.01", "0.03", "0.05", "0.1", "0.25", "0.5", "0.75", "0.9", "1")
+"""The shares of sound passages whose scores say what a score means."""
 _WHAT = "what celadon meta instrument --json printed"
 
 
@@ -157,7 +159,20 @@ def read_figures(path: str) -> Instrument:
         content = parse_json(stream.buffer.read(), path)
     if not isinstance(content, dict) or content.get("format") != FORMAT:
         raise InputError(f"{path}: is not {_WHAT}: its format is not {FORMAT}")
-    return convert(_with_nan(content), Instrument, f"{path}: is not {_WHAT}")
+    figures = convert(_with_nan(content), Instrument, f"{path}: is not {_WHAT}")
+    for genre in figures.genres:
+        if set(genre.quantiles) != set(QUANTILES):
+            raise InputError(f"{path}: genre {genre.genre}: its quantiles are not those of {', '.join(QUANTILES)}")
+        if list(genre.below) != list(figures.genres[0].below) or not all(map(_is_number, genre.below)):
+            raise InputError(f"{path}: genre {genre.genre}: below must have the same scores as in all other genres")
+    return figures
+
+
+def _is_number(text: str) -> bool:
+    try:
+        return bool(np.isfinite(float(text)))
+    except ValueError:
+        return False
 
 
 def _with_nan(value: Any) -> Any:

@@ -12,7 +12,17 @@ from scipy import stats
 from celadon.core import FloatArray
 from celadon.instrument.cells import is_spoken
 from celadon.instrument.damage import KINDS, OF_DOCUMENTS, damaged
-from celadon.instrument.figures import Cell, Corrections, Genre, Hits, Instrument, Joined, Length, System
+from celadon.instrument.figures import (
+    QUANTILES,
+    Cell,
+    Corrections,
+    Genre,
+    Hits,
+    Instrument,
+    Joined,
+    Length,
+    System,
+)
 from celadon.instrument.halves import Half, document_of, half_of
 from celadon.instrument.passages import REPLY, SIZES, Passage
 from celadon.meta.correlation import spearman
@@ -21,8 +31,6 @@ from celadon.text.prose import read_prose
 Score = Callable[[Sequence[Passage]], FloatArray]
 """Scores texts, higher being better; NaN where there is no score."""
 
-QUANTILES = (0.0, 0.01, 0.03, 0.05, 0.1, 0.25, 0.5, 0.75, 0.9, 1.0)
-"""The shares of sound passages whose scores say what a score means."""
 _STEPS = 20
 _LENGTHS = 10
 _OTHER_WORDS = (6, 40)
@@ -104,13 +112,13 @@ def _genres(sound: Sequence[Passage], values: FloatArray) -> Iterable[Genre]:
     scale = _scale(values[known])
     for name in sorted(set(names[known].tolist())):
         here = np.sort(values[known & (names == name)])
-        quantiles = np.quantile(here, QUANTILES, method="inverted_cdf")
+        quantiles = np.quantile(here, [float(share) for share in QUANTILES], method="inverted_cdf")
         below = np.searchsorted(here, [float(score) for score in scale]) / len(here)
         yield Genre(
             genre=name,
             counted=name not in spoken,
             passages=len(here),
-            quantiles={f"{share:g}": float(score) for share, score in zip(QUANTILES, quantiles, strict=True)},
+            quantiles=dict(zip(QUANTILES, quantiles.tolist(), strict=True)),
             below=dict(zip(scale, below.tolist(), strict=True)),
         )
 
