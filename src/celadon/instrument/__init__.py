@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 import numpy as np
 
 from celadon.core import Direction, FloatArray, Sample
+from celadon.instrument.cells import in_dialect, pooled
+from celadon.instrument.figures import Instrument
 from celadon.instrument.halves import Half
-from celadon.instrument.measure import Instrument, measure, of_half
+from celadon.instrument.measure import measure, of_half
 from celadon.instrument.passages import Passage, drawn, passages
 from celadon.io import read_table_rows
 from celadon.scoring import Scorer
@@ -58,7 +60,12 @@ def measure_metric(
         return sign * scores[loaded.spec]
 
     random = np.random.default_rng(seed)
-    found = [each for path in sound for each in passages(read_table_rows(path), halves, Path(path).name.split(".")[0])]
+    cells = [each for path in sound for each in pooled(_passages(path, halves))]
     corrections = [] if edits is None else of_half(read_table_rows(edits), halves)
-    chosen = drawn(found, per_cell, random)
+    chosen = drawn(cells, per_cell, random)
     return measure(loaded.spec, score, chosen, corrections, gate=gate, false_alarms=false_alarms, seed=seed)
+
+
+def _passages(path: str, halves: frozenset[Half]) -> Iterator[Passage]:
+    rows = (row for row in read_table_rows(path) if not in_dialect(row))
+    return passages(rows, halves, Path(path).name.split(".")[0])

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass
 from itertools import pairwise
 from typing import Any
 
@@ -11,7 +10,19 @@ import numpy as np
 from scipy import stats
 
 from celadon.core import FloatArray
+from celadon.instrument.cells import is_spoken
 from celadon.instrument.damage import KINDS, OF_DOCUMENTS, damaged
+from celadon.instrument.figures import (
+    QUANTILES,
+    Cell,
+    Corrections,
+    Genre,
+    Hits,
+    Instrument,
+    Joined,
+    Length,
+    System,
+)
 from celadon.instrument.halves import Half, document_of, half_of
 from celadon.instrument.passages import REPLY, SIZES, Passage
 from celadon.meta.correlation import spearman
@@ -20,72 +31,9 @@ from celadon.text.prose import read_prose
 Score = Callable[[Sequence[Passage]], FloatArray]
 """Scores texts, higher being better; NaN where there is no score."""
 
+_STEPS = 20
+_LENGTHS = 10
 _OTHER_WORDS = (6, 40)
-
-
-@dataclass(frozen=True)
-class Cell:
-    """False alarms among the sound passages of a cell; the interval is Wilson's of 95 %."""
-
-    cell: str
-    size: int
-    passages: int
-    nulls: int
-    mean: float
-    below: float
-    low: float
-    high: float
-
-
-@dataclass(frozen=True)
-class Hits:
-    """How well damaged copies are told from sound passages of all cells; a null on a copy is a miss."""
-
-    kind: str
-    copies: int
-    nulls: int
-    auc: float
-    caught: float
-
-
-@dataclass(frozen=True)
-class Joined:
-    """How far the score of two adjacent passages together is from their word-weighted mean."""
-
-    pairs: int
-    mean: float
-    within: float
-
-
-@dataclass(frozen=True)
-class Corrections:
-    """The share of corrections that raise the score; ties count half."""
-
-    kind: str
-    pairs: int
-    raised: float
-
-
-@dataclass(frozen=True)
-class Instrument:
-    """All figures of a metric."""
-
-    metric: str
-    gate: float
-    cells: tuple[Cell, ...]
-    length: float
-    joined: Joined
-    hits: tuple[Hits, ...]
-    corrections: tuple[Corrections, ...]
-
-    def as_dict(self) -> dict[str, Any]:
-        """Return the figures as plain data."""
-        return asdict(self)
-
-    @property
-    def false_alarms(self) -> float:
-        """The mean over all cells of the share of sound passages below the gate."""
-        return float(np.mean([cell.below for cell in self.cells])) if self.cells else float("nan")
 
 
 def measure(
@@ -132,22 +80,87 @@ def measure(
         gate=gate,
         cells=tuple(_cells(sound, values, gate)),
         length=spearman(values[is_long], counts[is_long]).value,
+        lengths=tuple(_lengths(values[is_long], counts[is_long])),
         joined=_joined(sound, values, score),
         hits=tuple(hits),
         corrections=tuple(_corrections(list(corrections), score)),
+        systems=tuple(_systems(sound, values)),
+        genres=tuple(_genres(sound, values)),
     )
 
 
 def _cells(sound: Sequence[Passage], values: FloatArray, gate: float) -> Iterable[Cell]:
     keys = [(passage.cell, passage.size) for passage in sound]
     for cell, size in sorted(set(keys)):
-        here = values[[key == (cell, size) for key in keys]]
+        is_here = [key == (cell, size) for key in keys]
+        here = values[is_here]
+        counted = not any(is_spoken(passage) for passage, inside in zip(sound, is_here, strict=True) if inside)
         known = here[~np.isnan(here)]
         below = int((known < gate).sum())
         low, high = wilson(below, len(known))
         mean = float(known.mean()) if len(known) else float("nan")
         share = below / len(known) if len(known) else float("nan")
-        yield Cell(cell, size, len(here), int(np.isnan(here).sum()), mean, share, low, high)
+        yield Cell(cell, size, counted, len(here), int(np.isnan(here).sum()), mean, share, low, high)
+
+
+def _genres(sound: Sequence[Passage], values: FloatArray) -> Iterable[Genre]:
+    names = np.array([passage.genre or passage.cell for passage in sound])
+    spoken = {passage.genre or passage.cell for passage in sound if is_spoken(passage)}
+    known = ~np.isnan(values)
+    if not known.any():
+        return
+    scale = _scale(values[known])
+    for name in sorted(set(names[known].tolist())):
+        here = np.sort(values[known & (names == name)])
+        quantiles = np.quantile(here, [float(share) for share in QUANTILES], method="inverted_cdf")
+        below = np.searchsorted(here, [float(score) for score in scale]) / len(here)
+        yield Genre(
+            genre=name,
+            counted=name not in spoken,
+            passages=len(here),
+            quantiles=dict(zip(QUANTILES, quantiles.tolist(), strict=True)),
+            below=dict(zip(scale, below.tolist(), strict=True)),
+        )
+
+
+def _scale(values: FloatArray) -> list[str]:
+    """Return about twenty round scores, written out: from 0 to 1 where no score is outside, else over all scores."""
+    low, high = float(values.min()), float(values.max())
+    if low >= 0 and high <= 1:
+        low, high = 0.0, 1.0
+    width = (high - low) / _STEPS or 1.0
+    power = 10.0 ** np.floor(np.log10(width))
+    step = next(power * part for part in (1, 2, 5, 10) if power * part >= width * (1 - 1e-9))
+    decimals = max(0, -int(np.floor(np.log10(step) + 1e-9)))
+    first, last = int(np.floor(low / step + 1e-9)), int(np.ceil(high / step - 1e-9))
+    return [f"{at * step + 0.0:.{decimals}f}" for at in range(first, last + 1)]
+
+
+def _systems(sound: Sequence[Passage], values: FloatArray) -> Iterable[System]:
+    names = np.array([passage.system for passage in sound])
+    documents = np.array([passage.document for passage in sound])
+    for name in sorted(set(names.tolist()) - {""}):
+        here = names == name
+        known = here & ~np.isnan(values)
+        count, nulls = int(known.sum()), int((here & ~known).sum())
+        if not count:
+            yield System(name, nulls, nulls, *(float("nan"),) * 3)
+            continue
+        mean = float(values[known].mean())
+        _, document = np.unique(documents[known], return_inverse=True)
+        sums = np.bincount(document, values[known] - mean)
+        half = float(stats.norm.ppf(0.975) * np.sqrt((sums**2).sum()) / count) if len(sums) > 1 else float("nan")
+        yield System(name, count + nulls, nulls, mean, mean - half, mean + half)
+
+
+def _lengths(values: FloatArray, words: FloatArray) -> Iterable[Length]:
+    """Group passages by length into tenths."""
+    order = np.argsort(words, kind="stable")
+    for group in np.array_split(order, min(_LENGTHS, max(len(order), 1))):
+        if len(group):
+            lower, median, upper = np.quantile(values[group], (0.25, 0.5, 0.75)).tolist()
+            shortest, longest = int(words[group[0]]), int(words[group[-1]])
+            yield Length(shortest, longest, len(group), lower, median, upper)
 
 
 def wilson(hits: int, trials: int) -> tuple[float, float]:
@@ -203,13 +216,13 @@ def _joined(sound: Sequence[Passage], values: FloatArray, score: Score) -> Joine
         sound[a]._replace(text=f"{sound[a].text}\n\n{sound[b].text}", words=sound[a].words + sound[b].words)
         for a, b in pairs
     ]
-    if not both:
-        return Joined(0, float("nan"), float("nan"))
-    first, second = np.array(pairs).T
+    first, second = np.array(pairs, dtype=np.intp).reshape(-1, 2).T
     weights = np.array([passage.words for passage in sound], dtype=np.float64)
     means = (weights[first] * values[first] + weights[second] * values[second]) / (weights[first] + weights[second])
-    apart = np.abs(score(both) - means)
+    apart = np.abs(score(both) - means) if both else means
     apart = apart[~np.isnan(apart)]
+    if not len(apart):
+        return Joined(0, float("nan"), float("nan"))
     return Joined(len(apart), float(apart.mean()), float((apart <= 0.05).mean()))
 
 

@@ -20,6 +20,8 @@ _REPLY_WORDS = 4
 _TEXT_FIELDS = ("text", "output", "response")
 _CELL_FIELDS = ("genre", "system", "kind", "category")
 _SKIPPED = frozenset({BlockKind.FRONT_MATTER, BlockKind.DIRECTIVE})
+GUM, ANSWERS, INSTRUCTIONS = "gum", "answers", "instructions"
+"""Genres, or what their names begin with: `gum:news`, `answers:code`."""
 
 
 class Passage(NamedTuple):
@@ -37,6 +39,8 @@ class Passage(NamedTuple):
         The text, and the markup that it is written in.
     words
         How many there are.
+    genre, system
+        What kind of text it is, whoever wrote it, and the system that wrote it.
     """
 
     cell: str
@@ -45,6 +49,8 @@ class Passage(NamedTuple):
     text: str
     markup: Markup
     words: int
+    genre: str = ""
+    system: str = ""
 
 
 def passages(rows: Iterable[Mapping[str, Any]], halves: frozenset[Half], cell: str = "") -> Iterator[Passage]:
@@ -65,17 +71,27 @@ def passages(rows: Iterable[Mapping[str, Any]], halves: frozenset[Half], cell: s
         if half_of(document) not in halves:
             continue
         name = ":".join(str(row[field]) for field in _CELL_FIELDS if row.get(field)) or cell
+        genre, system = _genre(row, name), str(row.get("system") or "")
         if turns := row.get("turns"):
             for turn in turns:
                 if (count := len(turn.split())) >= _REPLY_WORDS:
-                    yield Passage(name, document, REPLY, turn, Markup.PLAIN, count)
+                    yield Passage(name, document, REPLY, turn, Markup.PLAIN, count, genre, system)
             continue
         text = str(next(row[field] for field in _TEXT_FIELDS if row.get(field) is not None))
         markup = Markup(row["format"]) if row.get("format") in tuple(Markup) else Markup.AUTO
         blocks = read_blocks(text, markup)
         for size in SIZES:
             for start, end, count in _cut(text, blocks, size):
-                yield Passage(name, document, size, text[start:end], markup, count)
+                yield Passage(name, document, size, text[start:end], markup, count, genre, system)
+
+
+def _genre(row: Mapping[str, Any], name: str) -> str:
+    """Name the kind of a row's text, whoever wrote it; ``name`` where nothing else does."""
+    if row.get("system"):
+        return f"{ANSWERS}:{row['kind']}" if row.get("kind") else ANSWERS
+    if row.get("instruction"):
+        return INSTRUCTIONS
+    return f"{GUM}:{name}" if str(row.get("id", "")).startswith("GUM_") else name
 
 
 def _cut(text: str, blocks: Iterable[Block], size: int) -> Iterator[tuple[int, int, int]]:

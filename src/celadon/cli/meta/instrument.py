@@ -3,14 +3,25 @@
 from __future__ import annotations
 
 import argparse
+import sys
+from collections.abc import Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from celadon.cli.meta import tables as meta_tables
 
 if TYPE_CHECKING:
-    from celadon.instrument.measure import Instrument
+    from celadon.instrument.figures import Instrument
 
 _HALVES = ("test", "development", "fit", "all")
+# of the options that have no meaning where nothing is scored
+_DEFAULTS: Any = {"edits": None, "half": "test", "gate": None, "false_alarms": 0.03, "per_cell": 60, "seed": 0}
+_EPILOG = """\
+examples:
+  celadon meta instrument celadon --sound docs.jsonl --sound letters.jsonl --edits edits.jsonl --report page.html
+  celadon meta instrument celadon --sound docs.jsonl --json > figures.json
+  celadon meta instrument --figures figures.json --scale scale.svg
+"""
 
 
 def add_parser(commands: Any) -> None:
@@ -20,41 +31,95 @@ def add_parser(commands: Any) -> None:
         help="false alarms by genre and length, hits by kind of damage, and corrections of a metric",
         description="Cut sound texts into passages, damage copies of them, score all, and show how well the metric "
         "tells the ones from the others. Documents are parted into halves by a hash of their names.",
+        epilog=_EPILOG,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    command.add_argument("metric", metavar="METRIC", help="a metric with its options")
     command.add_argument(
+        "metric", nargs="?", default="", metavar="METRIC", help="a metric with its options; --figures names its own"
+    )
+    source = command.add_mutually_exclusive_group(required=True)
+    source.add_argument(
         "--sound",
         action="append",
-        required=True,
         metavar="FILE",
         help="texts that nothing is wrong with: JSONL with id and text (or output, response, turns), and genre, system "
         "or kind; may be given again",
     )
+    source.add_argument(
+        "--figures", metavar="JSON", help="what --json of an earlier run printed: draw it again, and score nothing"
+    )
     command.add_argument("--edits", metavar="FILE", help="corrections: JSONL with before, after, kind and file")
-    command.add_argument("--half", choices=_HALVES, default="test", help="the documents to measure on (default: test)")
+    command.add_argument(
+        "--half", choices=_HALVES, default=_DEFAULTS["half"], help="the documents to measure on (default: test)"
+    )
     command.add_argument("--gate", type=float, metavar="NUMBER", help="the score below which a text fails")
     command.add_argument(
         "--false-alarms",
         type=float,
-        default=0.03,
+        default=_DEFAULTS["false_alarms"],
         metavar="SHARE",
         help="without --gate: the share of sound passages below it (default: 0.03)",
     )
-    command.add_argument("--per-cell", type=int, default=60, metavar="N", help="passages of a cell (default: 60)")
-    command.add_argument("--seed", type=int, default=0, metavar="N", help="of what is drawn (default: 0)")
+    command.add_argument(
+        "--per-cell", type=int, default=_DEFAULTS["per_cell"], metavar="N", help="passages of a cell (default: 60)"
+    )
+    command.add_argument(
+        "--seed", type=int, default=_DEFAULTS["seed"], metavar="N", help="of what is drawn (default: 0)"
+    )
     command.add_argument("--json", action="store_true", help="print the figures in full precision as JSON")
+    command.add_argument("--report", metavar="HTML", help="write a self-contained HTML page with pictures")
+    command.add_argument("--scale", metavar="SVG", help="draw what a score means: the shares of sound texts below it")
     command.set_defaults(run=run)
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Measure and print."""
+    """Measure, or read what was measured; write and print."""
+    inputs = [arguments.figures] if arguments.figures else [*arguments.sound, *filter(None, [arguments.edits])]
+    if arguments.scale:
+        from celadon.report.plots import require_matplotlib
+
+        require_matplotlib()
+    outputs = [path for path in (arguments.report, arguments.scale) if path]
+    for place, path in enumerate(outputs):
+        meta_tables.check_writable(path, [*inputs, *outputs[:place]])
+    figures = _read(arguments) if arguments.figures else _measure(arguments)
+    written = _write(figures, arguments, inputs)
+    if arguments.json:
+        meta_tables.print_json(figures.as_dict())
+    else:
+        _print(figures)
+    for what in written:
+        print(f"wrote {what}", file=sys.stderr)
+    return 0
+
+
+def _read(arguments: argparse.Namespace) -> Instrument:
+    from celadon.core import UsageError
+    from celadon.instrument.figures import read_figures
+    from celadon.metrics.registry import load
+
+    for option, default in _DEFAULTS.items():
+        if getattr(arguments, option) != default:
+            raise UsageError(
+                f"--{option.replace('_', '-')} has no effect with --figures, which scores nothing; remove it"
+            )
+    figures = read_figures(arguments.figures)
+    if arguments.metric and load(arguments.metric).spec != figures.metric:
+        raise UsageError(f"{arguments.figures} has the figures of {figures.metric}, not of {arguments.metric}")
+    return figures
+
+
+def _measure(arguments: argparse.Namespace) -> Instrument:
     from celadon.cli.progress import TallyProgress
+    from celadon.core import UsageError
     from celadon.instrument import measure_metric
     from celadon.instrument.halves import Half
 
+    if not arguments.metric:
+        raise UsageError("no metric: name one before --sound, for example celadon meta instrument celadon --sound FILE")
     halves = frozenset(Half) if arguments.half == "all" else frozenset({Half(arguments.half)})
     with TallyProgress("texts", enabled=not arguments.json) as advance:
-        figures = measure_metric(
+        return measure_metric(
             arguments.metric,
             arguments.sound,
             arguments.edits,
@@ -65,11 +130,27 @@ def run(arguments: argparse.Namespace) -> int:
             seed=arguments.seed,
             advance=advance,
         )
-    if arguments.json:
-        meta_tables.print_json(figures.as_dict())
-    else:
-        _print(figures)
-    return 0
+
+
+def _write(figures: Instrument, arguments: argparse.Namespace, inputs: Sequence[str]) -> list[str]:
+    from celadon.io import atomic_write_text
+
+    written = []
+    if arguments.report:
+        from celadon.instrument.page import instrument_page
+        from celadon.report.meta_report import missing_plots
+
+        names = ", ".join(Path(path).name for path in inputs)
+        atomic_write_text(arguments.report, instrument_page(figures, source_name=names))
+        why = missing_plots()
+        written.append(f"{arguments.report} {why}" if why else arguments.report)
+    if arguments.scale:
+        from celadon.instrument.plots import scale_bands
+        from celadon.report.plots import svg_bytes
+
+        atomic_write_text(arguments.scale, svg_bytes(scale_bands(figures)).decode())
+        written.append(arguments.scale)
+    return written
 
 
 def _print(figures: Instrument) -> None:
@@ -85,13 +166,14 @@ def _print(figures: Instrument) -> None:
             f"{cell.nulls:,}",
             number(cell.mean),
             number(cell.below),
-            f"{cell.low:.3f} .. {cell.high:.3f}",
+            meta_tables.bounds(cell.low, cell.high),
+            "" if cell.counted else "not counted",
         ]
         for cell in figures.cells
     ]
-    header = ["sound passages", "words", "texts", "nulls", "mean", "below", "95% interval"]
+    header = ["sound passages", "words", "texts", "nulls", "mean", "below", "95% interval", ""]
     print(table(header, [list(map(printable, row)) for row in cells]))
-    print(f"\n  below the gate, mean of all cells: {figures.false_alarms:.3f}")
+    print(f"\n  below the gate, mean of {len(figures.counted):,} cells: {number(figures.false_alarms)}")
     print(f"  rank correlation with length: {number(figures.length)}")
     joined = figures.joined
     print(
@@ -105,3 +187,15 @@ def _print(figures: Instrument) -> None:
     if figures.corrections:
         rows = [[each.kind, f"{each.pairs:,}", number(each.raised)] for each in figures.corrections]
         print("\n" + table(["corrections", "pairs", "raised"], rows))
+    if figures.systems:
+        rows = [
+            [
+                printable(each.system),
+                f"{each.passages:,}",
+                f"{each.nulls:,}",
+                number(each.mean),
+                meta_tables.bounds(each.low, each.high),
+            ]
+            for each in figures.best_systems
+        ]
+        print("\n" + table(["system", "texts", "nulls", "mean", "95% interval"], rows))

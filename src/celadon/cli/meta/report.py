@@ -57,7 +57,7 @@ def run(arguments: argparse.Namespace) -> int:
 
         require_matplotlib()
     if arguments.report:
-        _check_writable(arguments.report, arguments.table)
+        meta_tables.check_writable(arguments.report, [arguments.table])
     study = make_study(
         meta_tables.table_of(arguments),
         kind=arguments.correlation,
@@ -86,17 +86,6 @@ def _with_references(study: Study, arguments: argparse.Namespace) -> Study:
     known = [name for name in study.table.metrics if meta_tables.known_metric(name) is not None]
     metrics = tuple(metric for metric in map(load, known) if Need.REFERENCES in metric.info.needs)
     return dataclasses.replace(study, references=tuple(references.reference_curves(arguments, metrics).points))
-
-
-def _check_writable(path: str, table: str) -> None:
-    """Complain before the work is done, not after it."""
-    from celadon.io import check_distinct
-    from celadon.io.atomic import Draft
-
-    check_distinct(path, [table])
-    draft = Draft(path)
-    draft.open()
-    draft.abort()
 
 
 def _write(study: Study, arguments: argparse.Namespace) -> list[str]:

@@ -133,6 +133,17 @@ def table_of(arguments: argparse.Namespace, metrics: Sequence[str] | None = None
     )
 
 
+def check_writable(path: str, inputs: Sequence[str]) -> None:
+    """Complain before the work is done, not after it."""
+    from celadon.io import check_distinct
+    from celadon.io.atomic import Draft
+
+    check_distinct(path, inputs)
+    draft = Draft(path)
+    draft.open()
+    draft.abort()
+
+
 def print_json(value: Any) -> None:
     """Print figures in full precision; null for what does not exist."""
     print(json.dumps(_plain(value), indent=2, allow_nan=False, ensure_ascii=False))

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 # What the plots call the marks they draw; other groups are matplotlib's own and need no name.
-MARKS = frozenset("points fit band cells intervals values ceiling bar whole curve system box".split())
+MARKS = frozenset("points fit band cells intervals values ceiling bar whole curve system box gate".split())
 _LEFT_OUT = frozenset({"metadata", "style"})
 _KEPT = frozenset({"x", "y", "width", "height", "d", "clip-path", "transform", "href", "preserveAspectRatio"})
 _LONG = re.compile(r"-?\d+\.\d+(?:e-?\d+)?")

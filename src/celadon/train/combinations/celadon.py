@@ -13,6 +13,7 @@ from scipy import stats
 from scipy.optimize import minimize
 
 from celadon.core import FloatArray, InputError, Sample, UsageError
+from celadon.instrument.cells import is_spoken
 from celadon.instrument.halves import Half, document_of, half_of
 from celadon.instrument.measure import damaged_copies
 from celadon.instrument.passages import REPLY, SIZES, Passage, drawn, passages
@@ -58,8 +59,6 @@ _MARKS = {"unknown": -3.3, "loose": -1.3}
 EVIDENCE = {"acceptability": 1.0, "capped": 1.0, "weakest": 0.65}
 """What counts in the grammaticality of a sentence, in comparison: chosen on GUG's training part. What damage alone
 would choose leaves likelihood out, for it differs from genre to genre; people do not."""
-# genres that were spoken have other sentences, and do not decide where the gate is
-_SPOKEN = frozenset({"conversation", "court", "interview", "podcast", "vlog"})
 _AT_ONCE = 256
 _RIDGE = 1e-3
 _WEAK = 0.05
@@ -233,9 +232,7 @@ def _fit(groups: Sequence[Group], pairs: Pairs | None, models: ReadingModels, sl
     repetition = _repetition(draft, by_kind)
     draft = msgspec.structs.replace(draft, repetition=repetition, usual=usual)
     faults = {kind: _faults(draft, rates) for kind, rates in by_kind.items()}
-    written = np.array(
-        [passage.size != REPLY and passage.cell.partition(":")[0] not in _SPOKEN for passage in groups[0].passages]
-    )
+    written = np.array([passage.size != REPLY and not is_spoken(passage) for passage in groups[0].passages])
     costs = _costs(faults, slope)
     total = {kind: _total(costs, found) for kind, found in faults.items()}
     # so that the share of false alarms is what it should be

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from celadon.instrument.cells import in_dialect
 from celadon.instrument.halves import Half, document_of, half_of
 from celadon.io import read_table_rows
 from celadon.synth.slips import Correction
@@ -21,8 +22,6 @@ _CODE = re.compile(r"[{}<>|\\`_=#]|::|https?:|\*\*|\w\(\)")
 _LETTERS = 0.7  # the least share of letters and spaces
 # genres of GUM whose texts may be used for any purpose
 _FREE_GUM = frozenset({"academic", "bio", "court", "interview", "news", "speech", "textbook", "vlog", "voyage"})
-# written in dialect throughout
-_DIALECT = ("Adventures-of-Huckleberry-Finn",)
 _FIELDS = ("text", "instruction", "response", "output")
 
 
@@ -41,10 +40,9 @@ def read_genre(path: str | Path) -> Iterator[Paragraph]:
 
 def may_be_used(row: Mapping[str, Any]) -> bool:
     """Return whether weights that come with the package may be trained on a row."""
-    name = str(row.get("id", ""))
-    if name.startswith("GUM_"):
+    if str(row.get("id", "")).startswith("GUM_"):
         return row.get("genre") in _FREE_GUM
-    return not name.startswith(_DIALECT)
+    return not in_dialect(row)
 
 
 def _paragraphs(row: Mapping[str, Any]) -> Iterator[Paragraph]:
