@@ -5,7 +5,6 @@ All of it can be averaged over words, so that two passages together have the mea
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
@@ -31,12 +30,10 @@ WINDOW = 80
 """How many words back a repeated n-gram may have come."""
 SOON = 20
 """How many words back an echoed word may have come."""
-GRAMMAR = ("acceptability", "faulty", "capped", "weakest", "unknown", "loose")
+GRAMMAR = ("acceptability", "capped", "weakest", "unknown", "loose")
 """The features of a sentence."""
 DOUBTFUL = 0.5
 """The probability from which on a word counts as wrong."""
-# the greatest logit
-_SURE = 8.0
 REPETITION = ("echoes", "bigrams", "trigrams", "loops")
 """The features of a text that are shares of its words."""
 
@@ -59,12 +56,12 @@ class Rates:
     owner, starts, ends, words
         The text of each sentence, its characters, and the number of its words.
     of_sentences
-        ``acceptability``: the encoder's logit. ``faulty``: the logit of its most doubtful word being wrong, 0 for an
-        encoder that does not name words. ``capped``, ``weakest``: how fluent the sentence is by the language
+        ``acceptability``: the encoder's logit. ``capped``, ``weakest``: how fluent the sentence is by the language
         model, and its weakest passage. ``unknown``, ``loose``: 1 where there is a mark for an unknown word; where
         the last word must have another after it.
     findings
-        The words of each sentence that are rather wrong than not: see :class:`Finding`.
+        The words of each sentence that are rather wrong than not: see :class:`Finding`; none for an encoder that does
+        not name words.
     passages
         The characters of each sentence's weakest passage.
     nearest
@@ -158,7 +155,6 @@ def _look(batch: Batch, models: ReadingModels) -> Rates:
     marks = np.array([_marks(texts[row][start:end]) for row, start, end in places], dtype=np.float64).reshape(-1, 3)
     nearest, again = _likenesses(encodings)
     again[_is_verse(batch, encodings)] = np.nan
-    found = _findings(encodings, ours)
     in_order = np.full(len(encodings.owner), np.nan)
     orders = batch.order(models.encoder)
     starts_at = {
@@ -173,13 +169,12 @@ def _look(batch: Batch, models: ReadingModels) -> Rates:
         words=np.maximum(marks[:, 2], 1.0),
         of_sentences={
             "acceptability": encodings.encoded.acceptability[ours].astype(np.float64),
-            "faulty": np.array([each.logit for each in found]),
             "capped": np.array([each.capped for each in fluencies]),
             "weakest": np.array([each.weakest for each in fluencies]),
             "unknown": marks[:, 0],
             "loose": marks[:, 1],
         },
-        findings=tuple(each.words for each in found),
+        findings=_findings(encodings, ours),
         passages=tuple(
             (start + each.passage[0], start + each.passage[1])
             for start, each in zip(starts.tolist(), fluencies, strict=True)
@@ -193,36 +188,26 @@ def _look(batch: Batch, models: ReadingModels) -> Rates:
     )
 
 
-class _Findings(NamedTuple):
-    logit: float
-    words: tuple[Finding, ...]
-
-
-def _findings(encodings: Encodings, rows: IntArray) -> list[_Findings]:
-    """Return for some sentences the logit of their most doubtful word being wrong, and the words that are."""
+def _findings(encodings: Encodings, rows: IntArray) -> tuple[tuple[Finding, ...], ...]:
+    """Return the words of some sentences that are rather wrong than not."""
     words = encodings.encoded.words
     if words is None:
-        return [_Findings(0.0, ())] * len(rows)
-    return [
+        return ((),) * len(rows)
+    return tuple(
         _findings_of(words[row], int(encodings.starts[row]), int(encodings.ends[row] - encodings.starts[row]))
         for row in rows.tolist()
-    ]
+    )
 
 
-def _findings_of(words: WordFindings, offset: int, length: int) -> _Findings:
-    if not len(words):
-        return _Findings(-_SURE, ())
+def _findings_of(words: WordFindings, offset: int, length: int) -> tuple[Finding, ...]:
     wrong = 1.0 - words.probabilities[:, 0].astype(np.float64)
     kinds = 1 + words.probabilities[:, 1:].argmax(axis=1)
     # the mark that ends a sentence may not be the text's own
-    findings = tuple(
+    return tuple(
         Finding(offset + start, offset + min(end, length), FINDING_KINDS[kinds[at]], float(wrong[at]))
         for at, (start, end) in enumerate(words.spans.tolist())
         if wrong[at] >= DOUBTFUL and start < length
     )
-    least = 1 / (1 + math.exp(_SURE))
-    worst = min(max(float(wrong.max()), least), 1 - least)
-    return _Findings(math.log(worst / (1 - worst)), findings)
 
 
 def _is_verse(batch: Batch, encodings: Encodings) -> npt.NDArray[np.bool_]:

@@ -15,7 +15,10 @@ from celadon.metrics.reading.features import ReadingModels
 from celadon.metrics.reading.rates import GRAMMAR, REPETITION, Rates
 
 FORMAT = "celadon-reading/4"
-TIERS = {"builtin": ReadingModels(), "standard": ReadingModels(likelihood="smollm2-int8")}
+TIERS = {
+    "builtin": ReadingModels(encoder="builtin-reader"),
+    "standard": ReadingModels(likelihood="smollm2-int8"),
+}
 """Which models read; each tier has its own weights."""
 
 GRAMMATICALITY, REDUNDANCY, FOCUS, COHERENCE, COMPLETE = ASPECTS = (

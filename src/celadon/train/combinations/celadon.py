@@ -50,15 +50,15 @@ FITTED = ("dropped", "repeated", "mixed", "cut", "looped", "shuffled")
 """Kinds of damage that weights are fitted on. The others, swapped words, agreement and articles, only measure."""
 GATE, FALSE_ALARMS = 0.6, 0.03
 """The score that so many of the sound passages are below."""
-# what a spread of each aspect costs from the beginning, in comparison: as the weights of version 0.1 have it
-_SLOPES = {GRAMMATICALITY: 0.29, REDUNDANCY: 0.15, FOCUS: 0.1, COHERENCE: 0.02, COMPLETE: 0.0}
+# what a spread of each aspect costs from the beginning, in comparison: chosen on the development half
+_SLOPES = {GRAMMATICALITY: 0.7, REDUNDANCY: 0.25, FOCUS: 0.33, COHERENCE: 0.03, COMPLETE: 0.0}
 # a text that breaks off is below the gate, whatever its length
 _BREAKING_OFF = -float(np.log(0.55))
 # marks that no damage makes: as the weights of version 0.1 have them
 _MARKS = {"unknown": -3.3, "loose": -1.3}
-EVIDENCE = {"acceptability": 1.0, "capped": 1.0, "weakest": 0.65}
-"""What counts in the grammaticality of a sentence, in comparison: chosen on GUG's training part. What damage alone
-would choose leaves likelihood out, for it differs from genre to genre; people do not."""
+EVIDENCE = {"acceptability": 1.0, "capped": 0.5, "weakest": 0.325}
+"""What counts in the grammaticality of a sentence, in comparison: between what GUG's training part would choose (twice
+as much likelihood) and what damage of the development half would (none, for likelihood differs from genre to genre)."""
 _AT_ONCE = 256
 _RIDGE = 1e-3
 _WEAK = 0.05
