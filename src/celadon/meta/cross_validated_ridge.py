@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from celadon.core import FloatArray, InputError, IntArray
 from celadon.meta.correlation import codes
-from celadon.meta.regression import INTERCEPT, design
+from celadon.meta.regression import design
 
 PENALTIES = tuple(float(10.0**power) for power in range(-4, 3))
 """Relative to the number of rows; columns are standardized."""
@@ -27,11 +27,6 @@ class Ridge(NamedTuple):
     penalty: float
     predictions: FloatArray
     rows: int
-
-    def as_metric(self, name: str, target: str, fitted_on: str = "") -> dict[str, Any]:
-        """Return plain values for JSON, in the form that the metric ``formula[file=...]`` reads."""
-        facts = {"data": fitted_on, "target": target, "rows": self.rows, "penalty": self.penalty}
-        return {"name": name, INTERCEPT: self.intercept, "terms": self.terms, "fitted_on": facts}
 
 
 def cross_validated_ridge(

@@ -86,7 +86,7 @@ def _sections(study: Study) -> Iterator[PageSection]:
         "always better. The ceiling is what a metric would reach that knew every text's true quality: ratings "
         "themselves are noisy.",
         [
-            *_figures(of_study.against_ratings(study), "h"),
+            *figure_blocks(of_study.against_ratings(study), "h"),
             *meta_tables.correlation_tables(study),
             *_between(study),
         ],
@@ -97,7 +97,7 @@ def _sections(study: Study) -> Iterator[PageSection]:
         "Intervals side by side",
         "Each dot is a correlation and its line the 95% interval; the dashed line is the human ceiling, where single "
         "raters are known.",
-        _figures(of_study.forests(study), "f"),
+        figure_blocks(of_study.forests(study), "f"),
     )
     yield _scatters(study)
     yield PageSection(
@@ -138,7 +138,7 @@ def _words(study: Study) -> PageSection:
     return PageSection("words", "In words", "What this says", "In words, before the numbers.", blocks)
 
 
-def _figures(plots: Iterable[Plot], prefix: str, *, wide: bool = False) -> list[Block]:
+def figure_blocks(plots: Iterable[Plot], prefix: str, *, wide: bool = False) -> list[Block]:
     """Draw plots as figures of the page, named above where they are of one rating or metric.
 
     Without matplotlib there are none: the tables hold the same figures, and the page says what is missing.
@@ -156,7 +156,7 @@ def _figures(plots: Iterable[Plot], prefix: str, *, wide: bool = False) -> list[
 
 
 def _between(study: Study) -> Sequence[Block]:
-    drawn = _figures(of_study.between_metrics(study), "m", wide=True)
+    drawn = figure_blocks(of_study.between_metrics(study), "m", wide=True)
     return [Block("heading", "The metrics with each other"), *drawn] if drawn else []
 
 
@@ -169,12 +169,12 @@ def _scatters(study: Study) -> PageSection:
         "The best metrics, text by text",
         f"The {_SCATTERS} metrics that agree best with each rating. The line is the linear fit to all rows, with the "
         f"95% confidence band of its height; of more than {most:,} rows so many are drawn.",
-        _figures(of_study.scatters(study, _SCATTERS, most), "s"),
+        figure_blocks(of_study.scatters(study, _SCATTERS, most), "s"),
     )
 
 
 def _groups(study: Study) -> Iterator[PageSection]:
-    ranked = _figures(of_study.ranks(study), "r")
+    ranked = figure_blocks(of_study.ranks(study), "r")
     yield PageSection(
         "systems",
         "By system",
@@ -202,7 +202,7 @@ def _groups(study: Study) -> Iterator[PageSection]:
 def _levels(study: Study) -> PageSection:
     parts = []
     for place, plot in enumerate(of_study.boxes(study)):
-        drawn = _figures([plot._replace(human="")], f"b{place}x", wide=True)
+        drawn = figure_blocks([plot._replace(human="")], f"b{place}x", wide=True)
         numbers = meta_tables.level_tables(study, plot.human)
         parts.append(Folded(plot.human, [*drawn, *numbers], opened=place == 0))
     return PageSection(
@@ -228,7 +228,7 @@ def _ablations(study: Study) -> PageSection:
         "A metric's correlation when some of its parts are left out: what falls, the part was good for. Of GRUEN and "
         "celadon also grammaticality alone (G), with focus (GU), with redundancy (GRU) and with coherence (GRUEN), put "
         "together as the metric does, with 95% bootstrap intervals.",
-        [*_figures([*of_study.ladders(rungs), *plots], "a"), *stages, *numbers],
+        [*figure_blocks([*of_study.ladders(rungs), *plots], "a"), *stages, *numbers],
     )
 
 
@@ -241,7 +241,7 @@ def _references(study: Study) -> PageSection:
         "How many references",
         "The correlation of a metric that is given only some of the references, drawn at random; the bars are one "
         "standard deviation over draws.",
-        [*_figures(plots, "n"), *numbers],
+        [*figure_blocks(plots, "n"), *numbers],
     )
 
 

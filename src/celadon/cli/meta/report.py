@@ -57,7 +57,7 @@ def run(arguments: argparse.Namespace) -> int:
 
         require_matplotlib()
     if arguments.report:
-        _check_writable(arguments.report, arguments.table)
+        check_writable(arguments.report, arguments.table)
     study = make_study(
         meta_tables.table_of(arguments),
         kind=arguments.correlation,
@@ -88,7 +88,7 @@ def _with_references(study: Study, arguments: argparse.Namespace) -> Study:
     return dataclasses.replace(study, references=tuple(references.reference_curves(arguments, metrics).points))
 
 
-def _check_writable(path: str, table: str) -> None:
+def check_writable(path: str, table: str) -> None:
     """Complain before the work is done, not after it."""
     from celadon.io import check_distinct
     from celadon.io.atomic import Draft
