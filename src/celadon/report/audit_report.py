@@ -127,11 +127,11 @@ def _each(result: Audit, part: Any) -> list[Any]:
 def _verdicts(result: Audit) -> PageSection:
     blocks: list[Any] = []
     for one in result.judges:
-        blocks.append(Block("words", one.verdict.headline))
+        blocks.append(Block("heading", one.verdict.headline))
         for title, lines in verdict_lines(one.verdict):
-            blocks += [Block("heading", title), Block("notes", lines)]
+            blocks += [Block("words", title), Block("notes", lines)]
     if result.notes:
-        blocks += [Block("heading", "Beware"), Block("notes", result.notes)]
+        blocks += [Block("words", "Beware"), Block("notes", result.notes)]
     if why := missing_plots():
         blocks.append(Block("note", f"This page is {why}"))
     return PageSection("verdict", "Verdict", "Verdict", "In words, before the numbers.", blocks)
@@ -171,9 +171,9 @@ def _agreement(result: Audit, one: JudgeAudit, key: str) -> Iterator[Any]:
     if result.people is not None:
         yield Block(
             "note",
-            f"Raters of one text: mean pairwise correlation {number(result.people.pairwise_mean)}, intraclass "
-            f"correlation of one rating {number(result.people.icc_single)}, of the mean {number(result.people.icc_mean)}"
-            f"; a judge without any error would reach {number(result.people.ceiling)}.",
+            f"Raters of one text: mean pairwise correlation {number(result.people.pairwise_mean)}, "
+            f"intraclass correlation of one rating {number(result.people.icc_single)}, of the mean "
+            f"{number(result.people.icc_mean)}; a judge without any error would reach {number(result.people.ceiling)}.",
         )
 
 

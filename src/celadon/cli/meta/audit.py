@@ -169,20 +169,14 @@ def _families(options: list[str], judges: dict[str, list[str]]) -> dict[str, lis
 
 
 def _write(result: Audit, arguments: argparse.Namespace) -> list[str]:
-    from celadon.io import atomic_write_text, write_json_rows
-    from celadon.meta.judges import best_judge, next_items
+    from celadon.io import atomic_write_text
+    from celadon.meta.judges import best_judge
     from celadon.meta.judges.combination import as_formula
 
     written = []
     name = "standard input" if arguments.table == "-" else Path(arguments.table).name
     if arguments.next_items:
-        judge = best_judge(result)
-        items = next_items(result.table, judge, arguments.next, seed=result.seed)
-        config = Path(arguments.next_items).with_suffix(".toml")
-        atomic_write_text(str(config), _config(result))
-        count = write_json_rows(arguments.next_items, items)
-        written.append(f"{count:,} texts to {arguments.next_items} and their question to {config}")
-        print(f"ask people: celadon judge new study --items {arguments.next_items} --config {config}", file=sys.stderr)
+        written += _write_next(result, arguments.next_items, arguments.next)
     if arguments.export:
         formula = as_formula(result, best_judge(result), name)
         atomic_write_text(arguments.export, json.dumps(formula, indent=2, ensure_ascii=False) + "\n")
@@ -197,14 +191,31 @@ def _write(result: Audit, arguments: argparse.Namespace) -> list[str]:
     return written
 
 
-def _config(result: Audit) -> str:
-    """An experiment's config that asks for the same rating on the same scale."""
+def _write_next(result: Audit, path: str, count: int) -> list[str]:
+    """Write the next items, and beside them the config of an experiment that asks for the same rating."""
     import numpy as np
 
+    from celadon.core import UsageError
+    from celadon.io import atomic_write_text, write_json_rows
     from celadon.judge.rating_config import rating_config
+    from celadon.meta.judges import best_judge, next_items
 
+    items = next_items(result.table, best_judge(result), count, seed=result.seed)
+    written = [f"{write_json_rows(path, items):,} texts to {path}"]
+    config = Path(path).with_suffix(".toml")
     known = result.table.ratings[np.isfinite(result.table.ratings)]
-    return rating_config(result.table.human, float(known.min()), float(known.max()), max(result.raters, 2))
+    try:
+        text = rating_config(result.table.human, float(known.min()), float(known.max()), max(result.raters, 2))
+    except UsageError as error:
+        print(f"no config for them: {error}", file=sys.stderr)
+        return written
+    if config.exists():
+        print(f"{config} is there already and is left as it is", file=sys.stderr)
+    else:
+        atomic_write_text(str(config), text)
+        written.append(f"their question to {config}")
+    print(f"ask people: celadon judge new study --items {path} --config {config}", file=sys.stderr)
+    return written
 
 
 def _print(result: Audit) -> None:

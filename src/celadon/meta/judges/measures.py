@@ -242,11 +242,11 @@ def _of_scale(table: JudgeTable, judge: str, rated: BoolArray, noise: FloatArray
 
 
 def same_scale(judge: FloatArray, ratings: FloatArray) -> bool:
-    """Return whether scores lie on the scale of the ratings, as far as their ranges tell."""
+    """Return whether scores lie on the scale of the ratings, as far as the middle nine tenths of them tell."""
     low, high = float(np.nanmin(ratings)), float(np.nanmax(ratings))
     room = high - low
-    first, last = float(np.nanmin(judge)), float(np.nanmax(judge))
-    return room > 0 and first >= low - 0.25 * room and last <= high + 0.25 * room and last - first >= 0.25 * room
+    first, last = np.nanquantile(judge, [0.05, 0.95]).tolist()
+    return bool(room > 0 and first >= low - 0.5 * room and last <= high + 0.5 * room and last - first >= 0.25 * room)
 
 
 def _clumping(judge: FloatArray, ratings: FloatArray, rated: BoolArray, items: IntArray) -> Estimate:

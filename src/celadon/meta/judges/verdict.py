@@ -19,6 +19,7 @@ _TOO_MANY_FLIPS = 0.05
 _FEW_LABELS = 50
 _UNRELIABLE = 0.1
 _REPEATABLE = 0.5
+_UNEQUAL = 0.1
 _NAMED = 4
 
 
@@ -125,10 +126,10 @@ def _gate(one: JudgeAudit, may: list[str], may_not: list[str], steps: list[str])
         may.append(f"It may gate texts: {told}{person}.")
     else:
         may_not.append(f"It is not shown to gate texts better than a constant answer: {told}.")
-        if gate.judge_passed > gate.passed + 0.1 or gate.judge_passed < gate.passed - 0.1:
-            steps.append(
-                f"Move the judge's gate: it passes {gate.judge_passed:.0%} of the texts, people pass {gate.passed:.0%}."
-            )
+    if abs(gate.judge_passed - gate.passed) > _UNEQUAL:
+        steps.append(
+            f"Move the judge's gate: it passes {gate.judge_passed:.0%} of the texts, people pass {gate.passed:.0%}."
+        )
 
 
 def _flips(one: JudgeAudit, repeats: str, may: list[str], may_not: list[str], steps: list[str]) -> None:

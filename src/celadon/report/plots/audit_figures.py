@@ -79,7 +79,7 @@ def interval_plot(
         axes.grid(True, axis="x")
         axes.set_xlabel(axis)
         if other or (marked and any(row.marked for row in known)):
-            axes.legend(loc="upper left", bbox_to_anchor=(0, -0.62 / (0.24 * len(known) + 0.35)), ncols=2)
+            figure.legend(loc="outside lower center", ncols=2)
         return finished(figure)
 
 
