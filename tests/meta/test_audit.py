@@ -180,7 +180,7 @@ def test_next_items_are_unrated_and_named(rows: list[dict[str, Any]]) -> None:
     assert all(unrated[item["id"]] == item["text"] for item in items)
     assert len({item["cell"] for item in items}) < 20
     whole = celadon.meta.audit(rows, **OPTIONS)
-    with pytest.raises(InputError, match="every text with a score of .* is rated already"):
+    with pytest.raises(InputError, match=r"every text with a score of .* is rated already"):
         next_items(whole.table, "judge.run", 5)
 
 
@@ -262,7 +262,7 @@ def test_what_cannot_be_audited_is_refused(rows: list[dict[str, Any]], options: 
 
 def test_too_few_ratings_are_refused(rows: list[dict[str, Any]]) -> None:
     few = [{**row, "rater1.overall": None} if at > 2 else row for at, row in enumerate(rows)]
-    with pytest.raises(InputError, match="3 rows of 320 have both a score of .* and a rating"):
+    with pytest.raises(InputError, match=r"3 rows of 320 have both a score of .* and a rating"):
         audited(few, human="rater1.overall")
     with pytest.raises(InputError, match="there are no rows"):
         audited([])

@@ -49,37 +49,47 @@ def cross_validated_ridge(
     if len(units) < 2 * folds:
         raise InputError(f"a combination needs at least {2 * folds} rated items; there are {len(units)}")
     x, y = matrix[known], wanted[known]
+    # scaled about the mean of all, so that no digits are lost in sums
+    center, spread = x.mean(axis=0), x.std(axis=0)
+    spread = np.where(spread > 0, spread, 1.0)
+    rows = np.column_stack([np.ones(len(y)), (x - center) / spread, y - y.mean()])
     dealt = np.random.default_rng(seed).permutation(len(units)) % folds
     fold: IntArray = dealt[np.searchsorted(units, groups)]
+    products = np.stack([rows[fold == left].T @ rows[fold == left] for left in range(folds)])
     honest = np.empty(len(y))
     for left in range(folds):
-        out = fold == left
-        penalty = _best(x[~out], y[~out], fold[~out])
-        weights, base = _solve(x[~out], y[~out], penalty)
-        honest[out] = x[out] @ weights + base
-    penalty = _best(x, y, fold)
-    weights, base = _solve(x, y, penalty)
+        others = np.delete(products, left, axis=0)
+        weights = _solve(others.sum(axis=0), _best(others))
+        honest[fold == left] = rows[fold == left, :-1] @ weights
+    penalty = _best(products)
+    base, *scaled = _solve(products.sum(axis=0), penalty)
+    terms = np.array(scaled) / spread
     predictions = np.full(len(wanted), np.nan)
-    predictions[known] = honest
-    return Ridge(base, dict(zip(columns, weights.tolist(), strict=True)), penalty, predictions, len(y))
+    predictions[known] = honest + y.mean()
+    intercept = float(base + y.mean() - center @ terms)
+    return Ridge(intercept, dict(zip(columns, terms.tolist(), strict=True)), penalty, predictions, len(y))
 
 
-def _best(x: FloatArray, y: FloatArray, fold: IntArray) -> float:
+def _best(products: FloatArray) -> float:
+    """The penalty with the least squared error on folds left out, from the products of each fold."""
+    whole = products.sum(axis=0)
     errors = []
     for penalty in PENALTIES:
         total = 0.0
-        for left in np.unique(fold):
-            out = fold == left
-            weights, base = _solve(x[~out], y[~out], penalty)
-            total += float(np.sum((y[out] - x[out] @ weights - base) ** 2))
+        for fold in products:
+            # of y less the prediction, squared and summed
+            signed = np.append(-_solve(whole - fold, penalty), 1.0)
+            total += float(signed @ fold @ signed)
         errors.append(total)
     return PENALTIES[int(np.argmin(errors))]
 
 
-def _solve(x: FloatArray, y: FloatArray, penalty: float) -> tuple[FloatArray, float]:
-    center, spread = x.mean(axis=0), x.std(axis=0)
+def _solve(products: FloatArray, penalty: float) -> FloatArray:
+    """Intercept and weights from the products of rows of 1, columns and target; columns are standardized here."""
+    count = products[0, 0]
+    about = products - np.outer(products[0], products[0]) / count
+    spread = np.sqrt(np.maximum(np.diag(about)[1:-1] / count, 0.0))
     spread = np.where(spread > 0, spread, 1.0)
-    scaled = (x - center) / spread
-    gram = scaled.T @ scaled + penalty * len(x) * np.eye(x.shape[1])
-    weights = np.linalg.solve(gram, scaled.T @ (y - y.mean())) / spread
-    return weights, float(y.mean() - center @ weights)
+    gram = about[1:-1, 1:-1] / np.outer(spread, spread)
+    weights = np.linalg.solve(gram + penalty * count * np.eye(len(gram)), about[1:-1, -1] / spread) / spread
+    return np.concatenate([[(products[0, -1] - products[0, 1:-1] @ weights) / count], weights])

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
-from scipy import stats
+from scipy import special, stats
 
 from celadon.core import FloatArray, IntArray
 from celadon.meta.correlation import codes
@@ -71,9 +71,9 @@ def jackknife(sums: FloatArray, statistic: Statistic, *, confidence: float = 0.9
         return no_estimate("rests on a single item", count)
     error = float(np.sqrt(np.sum(changes**2)))
     free = count - parameters
-    reach = float(stats.t.isf((1 - confidence) / 2, free)) * error
+    reach = -float(special.stdtrit(free, (1 - confidence) / 2)) * error
     ratio = abs(value) / error if error > 0 else np.inf if value else 0.0
-    pvalue = float(2 * stats.t.sf(ratio, free))
+    pvalue = float(2 * special.stdtr(free, -ratio))
     return Estimate(value, error, value - reach, value + reach, pvalue, count)
 
 

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
-from scipy import stats
+from scipy import special
 
 from celadon.core import FloatArray, InputError
 
@@ -102,7 +102,7 @@ def best_weight(labels: FloatArray, predictions: FloatArray, unlabeled: FloatArr
 def quantile(confidence: float, degrees: float) -> float:
     """Return how many standard errors an interval reaches to either side."""
     tail = (1 - confidence) / 2
-    return float(stats.norm.isf(tail) if math.isinf(degrees) else stats.t.isf(tail, degrees))
+    return float(-special.ndtri(tail) if math.isinf(degrees) else -special.stdtrit(degrees, tail))
 
 
 class PoweredDifference(NamedTuple):
@@ -162,4 +162,4 @@ def _pvalue(value: float, error: float, degrees: float) -> float:
     if error == 0:
         return 1.0 if value == 0 else 0.0
     z = abs(value) / error
-    return float(2 * (stats.norm.sf(z) if math.isinf(degrees) else stats.t.sf(z, degrees)))
+    return float(2 * (special.ndtr(-z) if math.isinf(degrees) else special.stdtr(degrees, -z)))

@@ -62,6 +62,11 @@ class JudgeTable:
         """The items as numbers, which are quicker to group by."""
         return codes(self.items, self.rows)
 
+    @cached_property
+    def system_numbers(self) -> IntArray | None:
+        """The systems as numbers; None where nobody says who made a text."""
+        return None if self.systems is None else codes(self.systems, self.rows)
+
     def score(self, judge: str) -> FloatArray:
         """The mean of the repetitions of a judge."""
         return means(self.judges[judge])

@@ -57,7 +57,7 @@ def agreement_of(table: JudgeTable, judge: str, kind: Kind, *, resamples: int, s
     """Return how a judge agrees with people at every level, with intervals that draw whole items (and systems)."""
     scores, rating = table.score(judge), table.rating
     rows = np.flatnonzero(np.isfinite(scores) & np.isfinite(rating))
-    systems = None if table.systems is None else [table.systems[row] for row in rows.tolist()]
+    systems = None if table.system_numbers is None else table.system_numbers[rows]
     items = table.item_numbers[rows]
     draws = max(min(resamples, _MOST_DRAWN // len(rows)), min(resamples, _FEWEST_RESAMPLES))
     found = []
@@ -96,7 +96,7 @@ def _against_others(table: JudgeTable, scores: FloatArray, kind: Kind, level: Le
         both = np.isfinite(own) & np.isfinite(others) & np.isfinite(scores)
         for column, values in ((own, people), (scores, judge)):
             one = correlate(
-                np.where(both, column, np.nan), others, systems=table.systems, items=table.item_numbers, level=level,
+                np.where(both, column, np.nan), others, systems=table.system_numbers, items=table.item_numbers, level=level,
                 kind=kind,
             )  # fmt: skip
             values.append(one.value)
