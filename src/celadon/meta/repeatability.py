@@ -74,7 +74,7 @@ def repeatability(scores: npt.ArrayLike) -> Repeatability:
         reliability = reliability_of_mean(matrix)
     except InputError as error:
         raise InputError(f"repetitions of a judge cannot be compared: {error}") from None
-    random, fixed = (_intraclass(matrix, kind) for kind in ("ICC(2,1)", "ICC(3,1)"))
+    random, fixed = _intraclass(matrix, "ICC(2,1)", "ICC(3,1)")
     centers = np.nanmean(several, axis=1)
     free = int(np.isfinite(several).sum()) - len(several)
     columns = [column[np.isfinite(column)] for column in several.T]
@@ -91,13 +91,13 @@ def repeatability(scores: npt.ArrayLike) -> Repeatability:
     )
 
 
-def _intraclass(matrix: FloatArray, kind: str) -> Estimate:
+def _intraclass(matrix: FloatArray, *kinds: str) -> list[Estimate]:
     try:
-        one = intraclass_correlations(matrix)
+        all_six = intraclass_correlations(matrix)
     except InputError as error:
-        return no_estimate(str(error))
-    row = one.of(kind)
-    return Estimate(row.value, float("nan"), row.low, row.high, row.p, one.items)
+        return [no_estimate(str(error)) for _ in kinds]
+    rows = [all_six.of(kind) for kind in kinds]
+    return [Estimate(row.value, float("nan"), row.low, row.high, row.p, all_six.items) for row in rows]
 
 
 def flips(scores: npt.ArrayLike, gate: float, *, clusters: Sequence[Any] | npt.NDArray[Any] | None = None) -> Flips:

@@ -96,9 +96,13 @@ def _against_others(table: JudgeTable, scores: FloatArray, kind: Kind, level: Le
         both = np.isfinite(own) & np.isfinite(others) & np.isfinite(scores)
         for column, values in ((own, people), (scores, judge)):
             one = correlate(
-                np.where(both, column, np.nan), others, systems=table.system_numbers, items=table.item_numbers, level=level,
+                np.where(both, column, np.nan),
+                others,
+                systems=table.system_numbers,
+                items=table.item_numbers,
+                level=level,
                 kind=kind,
-            )  # fmt: skip
+            )
             values.append(one.value)
     finite = np.isfinite(people) & np.isfinite(judge)
     if not finite.any():
