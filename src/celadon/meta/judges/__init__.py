@@ -95,7 +95,7 @@ def audit(
     ... ]
     >>> result = celadon.meta.audit(rows, judge="judge", human="rater*", gate=4)
     >>> round(result.judges[0].agreement[0].value, 2)
-    0.76
+    0.74
     """
     table = make_judge_table(
         frame_rows(frame),
