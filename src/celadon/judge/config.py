@@ -50,7 +50,8 @@ WORDS = {
 }
 """Every phrase by its name; an experiment's ``[words]`` may replace any of them."""
 
-_WIDEST_SCALE = 11
+WIDEST_SCALE = 11
+"""How many values a scale may have."""
 # what a question of each kind needs beside name, kind and text, and what it may have
 _NEEDED = {"scale": ("low", "high"), "choice": ("options",)}
 _ALLOWED = {"scale": ("low", "high", "anchors"), "choice": ("options",)}
@@ -80,8 +81,8 @@ class Question(Section, frozen=True):
     options: tuple[Text, ...] = ()
 
     def __post_init__(self) -> None:
-        if not 1 <= self.high - self.low < _WIDEST_SCALE:
-            raise ValueError(f"high must be above low, and the scale have at most {_WIDEST_SCALE} values")
+        if not 1 <= self.high - self.low < WIDEST_SCALE:
+            raise ValueError(f"high must be above low, and the scale have at most {WIDEST_SCALE} values")
         if outside := [value for value in self.anchors if not self.low <= value <= self.high]:
             raise ValueError(f"anchors.{outside[0]}: is not a value of the scale")
         if self.kind == "choice" and len(self.options) not in (2, 3):

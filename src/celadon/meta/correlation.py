@@ -171,14 +171,16 @@ def _system(x: FloatArray, y: FloatArray, systems: IntArray, kind: Kind) -> tupl
 
 
 def _within_item(x: FloatArray, y: FloatArray, items: IntArray, kind: Kind, nulls: int) -> Correlation:
-    order = np.argsort(items, kind="stable")
-    parts = np.split(order, np.flatnonzero(np.diff(items[order])) + 1) if len(order) else []
-    values = [_scaled_coefficient(x[part], y[part], kind) for part in parts if not _trouble(x[part], y[part], kind)]
-    left_out = len(parts) - len(values)
-    if not values:
+    from celadon.meta.weighted_correlation import weighted_correlation
+
+    place = np.unique(items, return_inverse=True)[1]
+    values = weighted_correlation(x, y, kind, place)(np.ones((len(x), 1)))[:, 0] if len(x) else np.empty(0)
+    known = values[np.isfinite(values)]
+    left_out = len(values) - len(known)
+    if not len(known):
         reason = f"no item has {FEWEST} systems and differing scores"
         return Correlation(np.nan, 0, nulls, reason, left_out=left_out)
-    return Correlation(float(np.mean(values)), len(values), nulls, left_out=left_out)
+    return Correlation(float(np.mean(known)), len(known), nulls, left_out=left_out)
 
 
 def correlate(

@@ -274,7 +274,7 @@ def make_table(
         raise UsageError("no rating was named; name the column of human scores")
     if not len(table):
         raise table.wrong("there are no rows")
-    people = {name: _human(table, name) for name in dict.fromkeys(humans)}
+    people = {name: human_ratings(table, name) for name in dict.fromkeys(humans)}
     labels = {
         usual: _labels(table, field, usual)
         for usual, field in (("system", system_field), ("domain", domain_field), ("id", item_field))
@@ -322,7 +322,7 @@ def make_ratings(
                 raise table.missing(name, "rater's column")
         columns = [table.numbers(name, "rater's column") for name in raters]
         return {(humans or ("ratings",))[0]: np.column_stack(columns)}
-    people = {name: _human(table, name)[1] for name in dict.fromkeys(humans)}
+    people = {name: human_ratings(table, name)[1] for name in dict.fromkeys(humans)}
     for name, ratings in people.items():
         if ratings is None:
             short = name.removeprefix(SCORES)
@@ -336,10 +336,10 @@ def make_ratings(
 def make_humans(rows: Iterable[Mapping[str, Any]], humans: Sequence[str]) -> dict[str, FloatArray]:
     """Return the ratings of every row, by the name of the rating; NaN where there is none."""
     table = Columns(rows)
-    return {name: _human(table, name)[0] for name in dict.fromkeys(humans)}
+    return {name: human_ratings(table, name)[0] for name in dict.fromkeys(humans)}
 
 
-def _human(table: Columns, name: str) -> tuple[FloatArray, FloatArray | None]:
+def human_ratings(table: Columns, name: str) -> tuple[FloatArray, FloatArray | None]:
     """Return the rating of each row, and the single ratings where they are known."""
     what = "rating column"
     short = name.removeprefix(SCORES)

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
 from celadon.core import InputError, Sample, UsageError
 from celadon.io.fields import Fields, Resolver, RowError
+from celadon.io.frames import frame_rows
 from celadon.io.written_in import language_named, markup_named
 
 
@@ -24,7 +24,7 @@ def samples_from_table(table: Any, fields: Fields) -> tuple[Sample, ...]:
     """
     resolver = Resolver(fields)
     samples = []
-    for number, row in enumerate(_rows(table)):
+    for number, row in enumerate(frame_rows(table)):
         plan = resolver.plan(tuple(row), cells=False)
         lacking = resolver.missing(plan, row)
         if lacking is not None:
@@ -40,27 +40,6 @@ def samples_from_table(table: Any, fields: Fields) -> tuple[Sample, ...]:
 def is_table(data: Any) -> bool:
     """Whether the data have named columns."""
     return any(hasattr(data, name) for name in ("columns", "column_names"))
-
-
-def _rows(table: Any) -> Iterator[dict[str, Any]]:
-    if hasattr(table, "iter_rows"):
-        yield from table.iter_rows(named=True)
-    elif hasattr(table, "itertuples"):
-        names = [str(name) for name in table.columns]
-        for values in table.itertuples(index=False, name=None):
-            yield {name: _plain(value) for name, value in zip(names, values, strict=True)}
-    else:
-        for row in table:
-            yield dict(row)
-
-
-def _plain(value: Any) -> Any:
-    """What pandas keeps as NaN or as an array, as None or a list."""
-    if isinstance(value, float) and math.isnan(value):
-        return None
-    if type(value).__name__ in ("NAType", "NaTType"):
-        return None
-    return value.tolist() if hasattr(value, "tolist") else list(value) if isinstance(value, tuple) else value
 
 
 def samples_from_lists(

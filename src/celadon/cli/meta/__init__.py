@@ -4,9 +4,21 @@ from __future__ import annotations
 
 import argparse
 
-from celadon.cli.meta import agreement, compare, correlate, instrument, load, references, regress, report, reproduce
+from celadon.cli.meta import (
+    agreement,
+    audit,
+    compare,
+    correlate,
+    instrument,
+    load,
+    references,
+    regress,
+    report,
+    reproduce,
+)
 
 _PARSERS = (
+    audit.add_parser,
     report.add_parser,
     correlate.add_parser,
     compare.add_parser,
@@ -23,6 +35,7 @@ _EPILOG = """\
 TABLE is what `celadon score --output` wrote, or any CSV, TSV, JSONL or Parquet with columns of scores and ratings.
 
 examples:
+  celadon meta audit scored.jsonl --judge 'gpt.coherence.*' --human 'rater*.coherence' --gate 3.5 --report audit.html
   celadon meta report scored.jsonl --human overall,grammar --report meta.html
   celadon meta correlate scored.jsonl --human overall,grammar
   celadon meta compare scored.jsonl --human overall --metric rougeL,chrf --test williams
@@ -32,7 +45,7 @@ examples:
 
 def configure(command: argparse.ArgumentParser) -> None:
     """Say what this command takes."""
-    command.description = "Compare metrics with human ratings."
+    command.description = "Audit judges and compare metrics with human ratings."
     command.epilog = _EPILOG
     command.formatter_class = argparse.RawDescriptionHelpFormatter
     questions = command.add_subparsers(title="questions", metavar="QUESTION", required=True)

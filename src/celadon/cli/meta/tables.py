@@ -55,7 +55,7 @@ def add_correlation(command: argparse.ArgumentParser, kind: str = "pearson") -> 
 def add_drawing(command: argparse.ArgumentParser) -> None:
     """Options of whatever is drawn at random."""
     command.add_argument("--seed", type=_whole, default=None, metavar="N", help="of what is drawn (default: fixed)")
-    command.add_argument("--resamples", type=_positive, default=1000, metavar="N", help="default: 1000")
+    command.add_argument("--resamples", type=positive, default=1000, metavar="N", help="default: 1000")
 
 
 def _whole(text: str) -> int:
@@ -68,7 +68,8 @@ def _whole(text: str) -> int:
     return value
 
 
-def _positive(text: str) -> int:
+def positive(text: str) -> int:
+    """Read a whole number above 0, also one written 1,000."""
     value = _whole(text.replace(",", "").replace("_", ""))
     if value < 1:
         raise argparse.ArgumentTypeError(f"{text!r} is not a positive whole number")
