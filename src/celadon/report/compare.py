@@ -187,8 +187,8 @@ def _metrics(comparison: Comparison) -> PageSection:
         "Metrics",
         "Metric by metric",
         f"Means over the pairs that have both values, and the mean of the differences with its 95% bootstrap interval. "
-        f"p is of a paired permutation test; adjusted (Holm) so that the chance of even one false finding is "
-        f"{LEVEL:.0%}. A difference that cannot be told is not thereby shown to be none.",
+        f"p is the greater one of a paired permutation test and a bootstrap of t; adjusted (Holm) so that the chance "
+        f"of even one false finding is {LEVEL:.0%}. A difference that cannot be told is not thereby shown to be none.",
         [
             Table("Metrics of A and B", heads, [_row(metric) for metric in comparison.metrics]),
             Block("verdicts", [metric.verdict for metric in comparison.metrics]),
@@ -249,7 +249,8 @@ def _making(comparison: Comparison) -> PageSection:
         "making",
         "How it was made",
         "How it was made",
-        "Intervals are of a Poisson bootstrap over the pairs, p-values of random exchanges of A and B within pairs, "
+        "Intervals are of a Poisson bootstrap over the pairs, p-values of it and of random exchanges of A and B within "
+        "pairs, "
         f"{comparison.resamples:,} of each, seed {comparison.seed}.",
         [Block("signatures", signatures)],
     )
