@@ -48,6 +48,11 @@ class PairedResult(NamedTuple):
     ties: int
     lower: int
 
+    @property
+    def has_interval(self) -> bool:
+        """Return whether there is an interval: not of one pair, nor of equal differences that have no range."""
+        return math.isfinite(self.low)
+
 
 class PairedDifferences:
     """Takes pairs piece by piece; how they are cut does not change the result.

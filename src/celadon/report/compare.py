@@ -66,8 +66,10 @@ class ComparedMetric(NamedTuple):
         result = self.result
         if not result.pairs:
             return f"{self.name}: no pair has both values"
-        low, high = (_signed(value, result) for value in (result.low, result.high))
-        text = f"{self.name} {_signed(result.difference, result)} ({low} .. {high})"
+        text = f"{self.name} {_signed(result.difference, result)}"
+        if result.has_interval:
+            low, high = (_signed(value, result) for value in (result.low, result.high))
+            text += f" ({low} .. {high})"
         if not self.better:
             return f"no difference can be told: {text}"
         verb = "scores" if self.info.needs else "reads"
@@ -200,7 +202,7 @@ def _row(metric: ComparedMetric) -> list[Cell]:
     result = metric.result
     arrow = "↓ lower is better" if metric.lower_is_better else "↑ higher is better"
     digits = 2 if max(abs(result.mean_a), abs(result.mean_b)) > 10 else 3
-    interval = f"{number(result.low, digits)} to {number(result.high, digits)}" if result.pairs else NULL
+    interval = f"{number(result.low, digits)} to {number(result.high, digits)}" if result.has_interval else NULL
     return [
         name_cell(f"{metric.name} {arrow}"),
         *(number_cell(value, digits) for value in (result.mean_a, result.mean_b, result.difference)),
