@@ -122,7 +122,8 @@ def comparison_rows(
 
     ``fisher`` takes the correlations for independent, as in Kann et al. (2018); ``t`` compares squared errors after a
     linear fit and only shows the correlations; ``permutation`` is PERM-BOTH where systems share items, and the only
-    test ``within_item``. None stands for :func:`default_test`. ``adjusted`` is Holm's p over all pairs of one rating; ``shown`` where it is below 0.05.
+    test ``within_item``. None stands for :func:`default_test`. ``adjusted`` is Holm's p over all pairs of one rating;
+    ``shown`` where it is below 0.05.
     """
     test = default_test(kind, level) if test is None else test
     if test not in TESTS:
