@@ -19,8 +19,8 @@ fill the beam and are aligned optimally.
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from importlib import resources
@@ -51,6 +51,8 @@ from celadon.text.stems import english_stem
 from celadon.text.words import Word
 
 BEAM = 40
+# Beyond 1,000 words the beam is narrower, so that time grows no faster than the length.
+_MOST_STATES = 40_000
 
 EXACT, STEM, SYNONYM = range(3)
 MODULES = ("exact", "stem", "synonym")
@@ -298,34 +300,136 @@ def _add(
 
 def align(options: Candidates) -> Alignment:
     """Choose the best alignment among the possible matches."""
-    uses: dict[int, int] = {}
-    last_use: dict[int, int] = {}
-    for here, choices in enumerate(options):
-        for position, _ in choices:
-            uses[position] = uses.get(position, 0) + 1
-            last_use[position] = here
+    options = _without_hopeless(options)
     states: list[_State] = [(0, 0, _NOWHERE, None)]
-    for here, choices in enumerate(options):
-        if len(choices) == 1 and uses[choices[0][0]] == 1:
-            states = _best(_matched(states, here, choices, sure=True), -1)
-        elif choices:
-            over = sum([1 << position for position, _ in choices if last_use[position] == here])
-            states = _best(_matched(states, here, choices, sure=False) + _skipped(states), ~over)
-        else:
-            states = _best(_skipped(states), -1)
+    beam = max(min(BEAM, _MOST_STATES // max(len(options), 1)), 1)
+    for here, step in enumerate(_steps(options, beam)):
+        matched = _matched(states, here, step)
+        states = _best(matched if step.must and matched else matched + _skipped(states), step.wanted, beam)
     return _traced(states[0][3])
+
+
+def _without_hopeless(options: Candidates) -> Candidates:
+    """Leave out matches that no best alignment has: those that would cost an exact one.
+
+    Where the reference has a word no more often than the text, each of its places there is matched exactly; where the
+    text has a word no more often than the reference, none of its places is left for a stem or a synonym.
+    """
+    distinct = {id(choices): choices for choices in options}
+    exact = {
+        key: frozenset(position for position, module in choices if module == EXACT) for key, choices in distinct.items()
+    }
+    times = Counter(exact[id(choices)] for choices in options)
+    del times[frozenset()]
+    if sum(map(len, times)) > len(frozenset[int]().union(*times)):
+        return options
+    kept = frozenset[int]().union(*(positions for positions, count in times.items() if count >= len(positions)))
+    pruned: dict[int, list[tuple[int, int]]] = {}
+    for key, choices in distinct.items():
+        certain = 0 < times[exact[key]] <= len(exact[key])
+        pruned[key] = [
+            (position, module) for position, module in choices if module == EXACT or not (certain or position in kept)
+        ]
+    return [pruned[id(choices)] for choices in options]
+
+
+class _Step(NamedTuple):
+    """What a word of the reference can be matched with.
+
+    ``linked`` are the choices that may lengthen a chunk: position, module, bit and what the match is worth. Of the
+    others the nearest that is free is taken, by module: ``plain`` has their bits and what a match is worth at best.
+    ``must`` says that the word is matched in any case; ``wanted`` are the positions that still matter afterwards.
+    """
+
+    linked: list[tuple[int, int, int, int]]
+    plain: list[tuple[int, int, int]]
+    must: bool
+    wanted: int
+
+
+class _Choices:
+    """The choices of one word of the reference, wherever it stands there."""
+
+    def __init__(self, choices: list[tuple[int, int]]) -> None:
+        self.all = choices
+        self.modules: dict[int, list[int]] = {}
+        self.masks = [0, 0, 0]
+        for position, module in choices:
+            self.modules.setdefault(position, []).append(module)
+            self.masks[module] |= 1 << position
+        self.is_exact = all(module == EXACT for _, module in choices)
+
+    def linked(self, before: _Choices, after: _Choices) -> set[int]:
+        """Return the positions next to one that a neighbour in the reference may be matched with."""
+        return {position for other, by in ((before, 1), (after, -1)) for position in self._next_to(other.modules, by)}
+
+    def _next_to(self, others: Mapping[int, list[int]], by: int) -> list[int]:
+        if len(others) < len(self.modules):
+            return [position + by for position in others if position + by in self.modules]
+        return [position for position in self.modules if position - by in others]
+
+
+def _steps(options: Candidates, beam: int) -> Iterator[_Step]:
+    choices = {key: _Choices(each) for key, each in {id(each): each for each in options}.items()}
+    words = [choices[id(each)] for each in options]
+    times, last = Counter(words), {word: here for here, word in enumerate(words)}
+    uses: Counter[int] = Counter()
+    last_use: dict[int, int] = {}
+    for word, count in times.items():
+        for position, _ in word.all:
+            uses[position] += count
+            last_use[position] = max(last_use.get(position, 0), last[word])
+    over = [0] * len(words)
+    for position, here in last_use.items():
+        over[here] |= 1 << position
+    nothing = _Choices([])
+    around = [nothing, *words, nothing]
+    linked = [word.linked(around[here], around[here + 2]) for here, word in enumerate(words)]
+    sought = _mask(set().union(*linked))
+    for here, (word, links) in enumerate(zip(words, linked, strict=True)):
+        alone = len(word.all) == 1 and uses[word.all[0][0]] == 1
+        worth = [_MATCH + (_SURE if alone or module == EXACT else 0) for module in (EXACT, STEM, SYNONYM)]
+        near = sorted(links, key=lambda position: abs(position - here))[:beam] if len(links) > beam else links
+        gains = [
+            (position, module, 1 << position, worth[module] - abs(position - here))
+            for position in near
+            for module in word.modules[position]
+        ]
+        linked_mask = _mask(links)
+        plain = []
+        for module, mask in enumerate(word.masks):
+            if others := mask & ~linked_mask:
+                plain.append((others, module, worth[module]))
+                # one that no other word is looking for may be nearer to the best
+                if (unsought := others & ~sought) != others and unsought:
+                    plain.append((unsought, module, worth[module]))
+        yield _Step(gains, plain, alone or (word.is_exact and 0 < times[word] <= len(word.all)), ~over[here])
+
+
+def _mask(positions: Iterable[int]) -> int:
+    mask = 0
+    for position in positions:
+        mask |= 1 << position
+    return mask
+
+
+def _nearest(free: int, here: int) -> int:
+    """Return the position nearest to a place, of two the later one."""
+    above = free >> here
+    after = here + (above & -above).bit_length() - 1
+    before = (free & ((1 << here) - 1)).bit_length() - 1
+    if not above:
+        return before
+    return after if before < 0 or after - here <= here - before else before
 
 
 def _skipped(states: list[_State]) -> list[_State]:
     return [(rank, taken, _NOWHERE, chain) for rank, taken, _, chain in states]
 
 
-def _matched(states: list[_State], here: int, choices: list[tuple[int, int]], sure: bool) -> list[_State]:
-    gains = [
-        (position, module, 1 << position, (_SURE if sure or module == EXACT else 0) + _MATCH - abs(position - here))
-        for position, module in choices
-    ]
-    return [
+def _matched(states: list[_State], here: int, step: _Step) -> list[_State]:
+    """Match the word in each state: with any linked position that is free, of the others with the nearest free one."""
+    matched = [
         (
             rank + gain if position == last + 1 else rank + gain - _CHUNK,
             taken | bit,
@@ -333,12 +437,19 @@ def _matched(states: list[_State], here: int, choices: list[tuple[int, int]], su
             (chain, here, position, module),
         )
         for rank, taken, last, chain in states
-        for position, module, bit, gain in gains
+        for position, module, bit, gain in step.linked
         if not taken & bit
     ]
+    for mask, module, worth in step.plain:
+        for rank, taken, _, chain in states:
+            if free := mask & ~taken:
+                position = _nearest(free, here)
+                gain = worth - abs(position - here) - _CHUNK
+                matched.append((rank + gain, taken | 1 << position, position, (chain, here, position, module)))
+    return matched
 
 
-def _best(states: list[_State], wanted: int) -> list[_State]:
+def _best(states: list[_State], wanted: int, beam: int) -> list[_State]:
     """Keep the best of the states that have the same future; ``wanted`` are the positions that still matter.
 
     Whatever a state may yet match the best state may match too, but for the words that only the best has taken: so it
@@ -355,7 +466,7 @@ def _best(states: list[_State], wanted: int) -> list[_State]:
         if future in kept or (kept and top - rank >= _CHUNK + (top_taken & ~left).bit_count() * _MOST):
             continue
         kept[future] = (rank, left, last, chain)
-        if len(kept) == BEAM:
+        if len(kept) == beam:
             break
     return list(kept.values())
 
