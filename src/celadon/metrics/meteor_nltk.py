@@ -6,7 +6,7 @@ the last one of the reference that is left. No word weighs more than another.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from functools import cache, lru_cache
 from itertools import pairwise
 from typing import NamedTuple
@@ -63,16 +63,18 @@ def align_greedily(text: Sequence[str], reference: Sequence[str], *, stem: bool,
     for module, used in ((EXACT, True), (STEM, stem), (SYNONYM, synonyms)):
         if not used or not in_text or not in_reference:
             continue
-        key: Callable[[str], str] = porter_stem if module == STEM else str
+        if module == STEM:
+            # from here on NLTK knows stems alone, of which it asks WordNet too
+            text, reference = list(map(porter_stem, text)), list(map(porter_stem, reference))
         places: dict[str, list[int]] = {}
         for at in in_reference:
-            places.setdefault(key(reference[at]), []).append(at)
+            places.setdefault(reference[at], []).append(at)
         for at in reversed(in_text):
             if module == SYNONYM:
                 known = [places[word] for word in _synonyms(text[at]) if places.get(word)]
                 left = max(known, key=lambda each: each[-1], default=[])
             else:
-                left = places.get(key(text[at]), [])
+                left = places.get(text[at], [])
             if left:
                 matches.append(Match(at, left.pop(), module))
         taken, also = {match.text for match in matches}, {match.reference for match in matches}
