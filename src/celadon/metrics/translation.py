@@ -29,6 +29,7 @@ from celadon.text.ngrams import clipped_overlap, make_grams
 from celadon.text.shifted_edits import shifted_edits
 
 _WORDS = "surface"
+_MTEVAL_WORDS = MtevalWords()
 
 _TextOf: TypeAlias = tuple[str, tuple[str, ...]]
 """A text and its references, of which there is at least one."""
@@ -100,8 +101,8 @@ class _ThroughSacrebleu(Metric):
         """The statistics of each text, as sacrebleu counts them."""
 
     def score(self, batch: Batch) -> MetricScores:
-        words = batch.words(_WORDS)
-        reasons = null_reasons(words)
+        info = self.info
+        reasons = null_reasons(batch.words(_WORDS))
         given = {row: _text_of(sample) for row, sample in enumerate(batch.samples) if sample.references}
         statistics: FloatArray = np.zeros((len(batch), self._width()))
         if given:
@@ -109,12 +110,12 @@ class _ThroughSacrebleu(Metric):
         own = self._own_statistics(batch, statistics)
         scorer = self._for_text()
         values = np.full(len(batch), np.nan)
-        parts = np.full((len(self.info.parts), len(batch)), np.nan)
+        parts = np.full((len(info.parts), len(batch)), np.nan)
         for row in set(range(len(batch))).difference(reasons):
             result = scorer._compute_score_from_stats(own[row].tolist())
-            values[row] = min(max(result.score, self.info.low), self.info.high)
+            values[row] = min(max(result.score, info.low), info.high)
             parts[:, row] = self._parts(result)
-        return MetricScores(self.spec, values, dict(zip(self.info.parts, parts, strict=True)), reasons, statistics)
+        return MetricScores(self.spec, values, dict(zip(info.parts, parts, strict=True)), reasons, statistics)
 
     def _own_statistics(self, batch: Batch, statistics: FloatArray) -> FloatArray:
         """The statistics that texts are scored by: those of references without words do not count."""
@@ -248,7 +249,7 @@ class _BleuOfOrder(_ThroughSacrebleu):
         scorer = self._for_text()
         if self.tokenize != "13a":
             return lambda text: scorer._preprocess_segment(text).split()
-        split = MtevalWords().split
+        split = _MTEVAL_WORDS.split
         return (lambda text: split(text.lower())) if self.lowercase else split
 
     def _parts(self, result: Any) -> tuple[float, ...]:
@@ -409,11 +410,8 @@ class Ter(_ThroughSacrebleu):
         documents = _Documents.of(texts)
         ids, starts, _ = documents.numbered_words(lambda text: scorer._preprocess_segment(text).split())
         words = np.split(ids, starts[1:-1])
-        pairs = zip(documents.text[documents.sample].tolist(), documents.reference.tolist(), strict=True)
-        edits: dict[tuple[int, int], int] = {
-            (text, reference): shifted_edits(words[text], words[reference]) for text, reference in set(pairs)
-        }
-        pairs = zip(documents.text[documents.sample].tolist(), documents.reference.tolist(), strict=True)
+        pairs = list(zip(documents.text[documents.sample].tolist(), documents.reference.tolist(), strict=True))
+        edits = {(text, other): shifted_edits(words[text], words[other]) for text, other in set(pairs)}
         of_pairs = np.array([edits[pair] for pair in pairs])
         firsts = np.flatnonzero(np.diff(documents.sample, prepend=-1))
         lengths = np.add.reduceat(np.diff(starts)[documents.reference], firsts) / np.bincount(documents.sample)

@@ -12,15 +12,20 @@ _MARKS = re.compile(r"([{-~\[-` -&(-+:-@/])")
 _AFTER_OTHER = re.compile(r"([^0-9])([.,])")
 _BEFORE_OTHER = re.compile(r"([.,])([^0-9])")
 _DASH = re.compile(r"([0-9])(-)")
+_MOST = 1 << 17
 _ENTITIES = (("&quot;", '"'), ("&amp;", "&"), ("&lt;", "<"), ("&gt;", ">"))
 
 
 class MtevalWords(dict[str, tuple[str, ...]]):
-    """The words of each stretch without white space, split when it is first asked for."""
+    """The words of each stretch without white space, split when it is first asked for; of very many, the latest."""
 
     def __missing__(self, stretch: str) -> tuple[str, ...]:
-        if stretch.isalnum():
+        # no rule is about apostrophes, and most of what is left are words, with a comma or a period at the end or not
+        bare = stretch.replace("'", "")
+        if bare.isalnum():
             words: tuple[str, ...] = (stretch,)
+        elif stretch[-1] in ".," and bare[:-1].isalnum():
+            words = (stretch[:-1], stretch[-1])
         else:
             spaced = _AFTER_OTHER.sub(r"\1 \2 ", _MARKS.sub(r" \1 ", f" {stretch} "))
             words = tuple(_DASH.sub(r"\1 \2 ", _BEFORE_OTHER.sub(r" \1 \2", spaced)).split())
@@ -29,6 +34,8 @@ class MtevalWords(dict[str, tuple[str, ...]]):
 
     def split(self, text: str) -> list[str]:
         """Return the words of a text."""
+        if len(self) > _MOST:
+            self.clear()
         text = text.rstrip().replace("<skipped>", "").replace("-\n", "")
         if "&" in text:
             for entity, character in _ENTITIES:
