@@ -66,14 +66,19 @@ def test_the_numbers_are_those_of_the_files(two: tuple[str, str]) -> None:
 
 def test_nothing_to_tell_nulls_and_lower_is_better(tmp_path: Path) -> None:
     first = scores(tmp_path / "a.jsonl", [10.0, None, 30.0, 12.0, 9.0, 20.0, 8.0], name="ter")
-    second = scores(tmp_path / "b.jsonl", [9.0, 5.0, None, 11.0, 8.0, 19.0, 7.0], name="ter")
+    second = scores(tmp_path / "b.jsonl", [9.0, 5.0, None, 10.7, 8.0, 18.9, 7.1], name="ter")
     (metric,) = json.loads(celadon("compare", str(first), str(second), "--json").stdout)["metrics"]
     assert (metric["pairs"], metric["nulls"], metric["b_better"], metric["a_better"]) == (5, 2, 5, 0)
     # five exchanges have 32 outcomes, of which two are as extreme: more than one in twenty
     assert metric["p"] == pytest.approx(2 / 32, abs=0.03)
-    assert metric["verdict"].startswith("no difference can be told: ter -1.00")
+    assert metric["verdict"].startswith("no difference can be told: ter -1.06")
     same = celadon("compare", str(first), str(first))
-    assert "no difference can be told: ter +0.00 (+0.00 .. +0.00)" in same.stdout
+    # equal differences have an interval only where the metric has a range
+    assert "no difference can be told: ter +0.00\n" in same.stdout
+    assert "nan" not in same.stdout
+    bounded = scores(tmp_path / "c.jsonl", [0.5] * 10, name="rougeL")
+    same = celadon("compare", str(bounded), str(bounded))
+    assert "no difference can be told: rougeL +0.000 (-0.308 .. +0.308)" in same.stdout
 
 
 def test_metrics_are_chosen(tmp_path: Path, two: tuple[str, str]) -> None:

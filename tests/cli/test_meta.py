@@ -193,6 +193,18 @@ def test_compare_by_the_other_tests(table: Path, rows: list[dict[str, Any]]) -> 
     assert system["first_value"] == pytest.approx(stats.pearsonr(*means).statistic)
 
 
+def test_kendall_is_compared_by_permutation_unless_asked(table: Path) -> None:
+    common = ["compare", str(table), "--human", "overall", "--metric", "rougeL,chrf", "--correlation", "kendall"]
+    (usual,) = figures(*common)["comparisons"]
+    (named,) = figures(*common, "--test", "permutation")["comparisons"]
+    assert usual == named
+    (asked,) = figures(*common, "--test", "williams")["comparisons"]
+    assert asked["test"] == "williams"
+    assert asked["pvalue"] > usual["pvalue"]
+    assert "williams: derived for Pearson's correlation" in celadon("meta", *common, "--test", "williams").stdout
+    assert "derived for Pearson" not in celadon("meta", *common).stdout
+
+
 def test_compare_says_what_is_and_what_is_not_shown(table: Path) -> None:
     done = celadon("meta", "compare", str(table), "--human", "overall")
     assert "- rougeL agrees with overall better than chrf (0." in done.stdout

@@ -8,8 +8,9 @@ import numpy as np
 import pytest
 from scipy import stats
 
+from celadon.meta.intervals import Interval
 from celadon.meta.paired_differences import PairedDifferences, PairedResult
-from celadon.meta.poisson import PoissonWeights, percentile_interval
+from celadon.meta.poisson import PoissonWeights
 
 
 def weights(rows: int, resamples: int, seed: int) -> np.ndarray:
@@ -56,25 +57,6 @@ def test_seed() -> None:
     assert not np.array_equal(weights(30, 10, 1), weights(30, 10, 2))
 
 
-def test_interval_of_a_mean_is_that_of_an_ordinary_bootstrap() -> None:
-    rng = np.random.default_rng(4)
-    values = rng.exponential(size=600)
-    totals = np.zeros((4000, 2))
-    PoissonWeights(4000, 5).add_to(totals, np.stack([values, np.ones(600)], axis=1), np.arange(600))
-    found = percentile_interval(totals[:, 0] / totals[:, 1])
-    ordinary = np.quantile(values[rng.integers(0, 600, size=(4000, 600))].mean(axis=1), [0.025, 0.975])
-    error = values.std() / np.sqrt(600)
-    assert found is not None
-    # The standard error of a 2.5 % quantile of 4,000 replicates is 0.04 standard deviations; four of two such.
-    assert found == pytest.approx(ordinary, abs=0.24 * error)
-
-
-def test_interval_leaves_out_what_is_not_finite() -> None:
-    assert percentile_interval(np.array([np.nan, np.inf])) is None
-    found = percentile_interval(np.append(np.arange(101.0), np.nan), level=0.9)
-    assert found == pytest.approx((5, 95))
-
-
 def found(first: np.ndarray, second: np.ndarray, resamples: int = 1000, cut: int = 10**9) -> PairedResult:
     taken = PairedDifferences(1, resamples=resamples, seed=3)
     for at in range(0, len(first), cut):
@@ -83,16 +65,65 @@ def found(first: np.ndarray, second: np.ndarray, resamples: int = 1000, cut: int
     return result
 
 
+def exact_exchanges(differences: np.ndarray) -> float:
+    every = np.array([np.dot(signs, differences) for signs in product((1, -1), repeat=len(differences))])
+    return float(np.mean(np.abs(every) >= abs(differences.sum()) - 1e-12))
+
+
+def bootstrap_of_t(differences: np.ndarray, resamples: int) -> float:
+    """The p-value of t against multinomial resamples: an ordinary bootstrap, not of the stream."""
+    drawn = differences[np.random.default_rng(8).integers(0, len(differences), size=(resamples, len(differences)))]
+    with np.errstate(divide="ignore", invalid="ignore"):
+        replicates = (drawn.mean(axis=1) - differences.mean()) / drawn.std(axis=1)
+    t = differences.mean() / differences.std()
+    return 2 * min(float(np.mean(replicates >= t)), float(np.mean(replicates <= t)))
+
+
 def test_the_p_value_is_that_of_all_exchanges() -> None:
     random = np.random.default_rng(1)
     first = random.normal(size=10)
     second = first + random.normal(0.4, 1, size=10)
-    differences = second - first
-    every = np.array([np.dot(signs, differences) for signs in product((1, -1), repeat=10)])
-    exact = np.mean(np.abs(every) >= abs(differences.sum()) - 1e-12)
+    exact = exact_exchanges(second - first)
     result = found(first, second, resamples=8000)
     assert 0.02 < exact < 0.9
+    assert bootstrap_of_t(second - first, 8000) < exact
     assert result.pvalue == pytest.approx(exact, abs=4 * np.sqrt(exact * (1 - exact) / 8000))
+
+
+def test_the_p_value_of_skewed_differences_is_that_of_the_bootstrap_of_t() -> None:
+    """Forty differences, most a little below zero: t is far out, but so are its replicates."""
+    differences = np.random.default_rng(3).exponential(size=40) - 1.35
+    expected = bootstrap_of_t(differences, 20_000)
+    result = found(np.zeros(40), differences, resamples=8000)
+    with_signs = np.random.default_rng(1).choice([-1, 1], size=(20_000, 40)) @ differences
+    assert np.mean(np.abs(with_signs) >= abs(differences.sum())) < expected / 2
+    assert result.pvalue == pytest.approx(expected, rel=0.25)
+
+
+def test_equal_differences_tell_as_much_as_the_range_admits() -> None:
+    """Ten times -0.1 within 0 to 1: a share of 1/11 at the far end would make up for it, and be missed in 0.386."""
+    taken = PairedDifferences(1, ranges=[Interval(0, 1)], resamples=1000, seed=3)
+    taken.add(np.full((10, 1), 0.6), np.full((10, 1), 0.5))
+    (result,) = taken.results()
+    assert result.pvalue == pytest.approx(2 * (10 / 11) ** 10)
+    assert result.low < -0.1 < 0 < result.high
+    unbounded = found(np.full(10, 0.6), np.full(10, 0.5))
+    assert unbounded.pvalue == 1
+    assert np.isnan([unbounded.low, unbounded.high]).all()
+
+
+@pytest.mark.parametrize("centred", ["exponential", "half zero", "one in ten"])
+def test_few_skewed_differences_do_not_show_what_is_not_there(centred: str) -> None:
+    """Ten pairs, 800 times: exchanging sides alone would reject a twentieth too often, or more."""
+    random = np.random.default_rng(6)
+    drawn = random.exponential(size=(10, 800)) - 1
+    if centred == "half zero":
+        drawn *= random.random((10, 800)) < 0.5
+    elif centred == "one in ten":
+        drawn = np.where(random.random((10, 800)) < 0.1, 0.9, -0.1)
+    taken = PairedDifferences(800, resamples=600, seed=1)
+    taken.add(np.zeros((10, 800)), drawn)
+    assert np.mean([result.pvalue < 0.05 for result in taken.results()]) < 0.07
 
 
 def test_the_interval_is_that_of_the_mean() -> None:
@@ -104,7 +135,7 @@ def test_the_interval_is_that_of_the_mean() -> None:
     assert (result.low, result.high) == pytest.approx((low, high), abs=0.1 * (high - low))
     assert result.difference == pytest.approx(np.mean(second - first))
     assert (result.mean_a, result.mean_b) == pytest.approx((first.mean(), second.mean()))
-    assert result.pvalue == 1 / 2001
+    assert result.pvalue <= 2 / 2001
 
 
 def test_how_the_stream_is_cut_does_not_matter() -> None:

@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 import json
+import shutil
+import time
+import warnings
 from itertools import combinations, pairwise, permutations
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -26,11 +30,13 @@ from celadon.metrics.meteor import (
     candidates,
     function_words,
 )
+from celadon.metrics.meteor_nltk import nltk_words
 from celadon.models.words import wordnet
 from celadon.models.words.wordnet import are_synonyms, load_wordnet, wordnet_version
 from celadon.scoring.batch import Batch
 from celadon.text.meteor_words import located_meteor_words, meteor_words
 from celadon.text.stems import english_stem
+from celadon.text.treebank_words import treebank_words
 from tests.conftest import missing_part
 
 ORACLE = json.loads((Path(__file__).parent / "data" / "meteor_jar.json").read_text(encoding="utf-8"))["pairs"]
@@ -324,3 +330,70 @@ def test_wordnet_reader(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None
     assert found.synsets("oxen") == found.synsets("ox") != ()
     assert "ice_box" not in found.lemmas["noun"]
     assert load_wordnet() is not found
+
+
+@pytest.fixture(scope="module")
+def nltk_wordnet(tmp_path_factory: pytest.TempPathFactory) -> Any:
+    """NLTK's reader on a copy of the installed WordNet, with names of files that it lacks."""
+    folder = wordnet.find_wordnet()
+    if folder is None:
+        missing_part("WordNet", "install it with: ./celadon install wordnet")
+    import nltk
+    from nltk.corpus.reader.wordnet import WordNetCorpusReader
+
+    class Reader(WordNetCorpusReader):  # type: ignore[misc]
+        def map_wn(self, version: str = "wordnet") -> None:
+            """Leave out the mapping to another version, which is not there."""
+
+    copy = tmp_path_factory.mktemp("nltk_data")
+    for file in folder.iterdir():
+        shutil.copy(file, copy / file.name)
+    (copy / "lexnames").write_text("".join(f"{number:02d}\tname{number}\t1\n" for number in range(45)))
+    nltk.data.path.append(str(copy))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        yield Reader(str(copy), None)
+    nltk.data.path.remove(str(copy))
+
+
+def test_the_variant_equals_nltk(nltk_wordnet: Any) -> None:
+    from nltk.translate.meteor_score import single_meteor_score
+
+    metric = Meteor(variant="nltk", synonyms="yes")
+    differing = 0
+    for row in ORACLE:
+        text, reference = nltk_words(row["text"]), nltk_words(row["reference"])
+        expected = single_meteor_score(reference, text, wordnet=nltk_wordnet)
+        assert metric.pair(text, reference).value == pytest.approx(expected, abs=1e-12)
+        assert value(row["text"], row["reference"], metric=metric) == pytest.approx(expected, abs=1e-12)
+        differing += abs(value(row["text"], row["reference"]) - expected) > 0.01
+    assert differing > len(ORACLE) / 2
+
+
+@pytest.mark.parametrize(
+    "sentence",
+    [
+        "He said he'd 'made some mistakes' by the nation's finances (twice).",
+        'Good muffins cost $3.88 (roughly 3,36 euros) -- they "can\'t" be: cheap; really?!',
+        "The U.S. won't wait... cannot, gonna; John's e-mail is a@b.c, 5% & more.",
+    ],
+)
+def test_words_of_the_variant_are_nltks(sentence: str) -> None:
+    from nltk.tokenize import NLTKWordTokenizer
+
+    assert treebank_words(sentence) == NLTKWordTokenizer().tokenize(sentence)
+
+
+def test_long_texts_take_time_that_grows_with_their_length() -> None:
+    """Five thousand words of which the most frequent are as frequent as in English."""
+    generator = np.random.default_rng(1)
+    frequency = 1 / np.arange(1, 3001)
+    text, reference = (
+        [f"w{number}" for number in generator.choice(3000, 5000, p=frequency / frequency.sum())] for _ in range(2)
+    )
+    times = []
+    for words in (1000, 5000):
+        begin = time.process_time()
+        PLAIN.pair(text[:words], reference[:words])
+        times.append(time.process_time() - begin)
+    assert times[1] < 15 * max(times[0], 0.02)

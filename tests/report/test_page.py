@@ -83,7 +83,7 @@ def test_the_numbers_are_the_summarys(stream: list[Sample]) -> None:
             assert text_of(line.find("th")) == system
             assert cells["Mean"] == f"{row.mean:.{digits}f}{low:.{digits}f} to {high:.{digits}f}"
             assert cells["Scored"] == str(row.count)
-            assert cells["Nulls"] == str(row.nulls)
+            assert cells["Nulls"] == (f"{row.nulls}{row.null_share:.1%}" if row.nulls else "0")
             assert ("Corpus" in cells) == (row.corpus is not None)
             if row.corpus is not None:
                 assert cells["Corpus"].startswith(f"{row.corpus:.1f}")

@@ -54,5 +54,5 @@ def test_case_is_folded_in_every_script() -> None:
 
 
 def test_unknown_normalisation() -> None:
-    with pytest.raises(UsageError, match="known: rouge, surface, whitespace"):
+    with pytest.raises(UsageError, match="known: rouge, rouge-stems, surface, whitespace"):
         words("a", "lemmas")

@@ -109,7 +109,7 @@ def _cells(metric: ComparedMetric) -> list[str]:
         return [metric.name, *["-"] * 9]
     digits = 2 if max(abs(result.mean_a), abs(result.mean_b)) > 10 else 3
     means = [f"{value:.{digits}f}" for value in (result.mean_a, result.mean_b)]
-    interval = f"{result.low:+.{digits}f} .. {result.high:+.{digits}f}"
+    interval = f"{result.low:+.{digits}f} .. {result.high:+.{digits}f}" if result.has_interval else "-"
     counts = [f"{count:,}" for count in (metric.wins, result.ties, metric.losses)]
     chances = [f"{value:.3f}" for value in (result.pvalue, metric.adjusted)]
     return [_line(metric.name), *means, f"{result.difference:+.{digits}f}", interval, *counts, *chances]

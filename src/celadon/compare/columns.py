@@ -15,6 +15,7 @@ from celadon.core import CeladonError, Direction, FloatArray, Metric, MetricScor
 from celadon.io import Fields, TableRow, read_table_rows
 from celadon.io.fields import Place, Resolver
 from celadon.io.sources import find_sources
+from celadon.meta.intervals import Interval
 from celadon.metrics.registry import load, named_part, names
 
 _TABLE_ROWS = 2048
@@ -31,6 +32,13 @@ class Column(NamedTuple):
     name: str  # ``metric`` or ``metric.part``, as ``celadon score --output`` calls it
     metric: Metric
     part: str | None  # the part; None for the metric itself
+
+    @property
+    def range(self) -> Interval:
+        """The least and the greatest value; those of a part are not known."""
+        if self.part is not None:
+            return Interval(-math.inf, math.inf)
+        return Interval(self.metric.info.low, self.metric.info.high)
 
     def values(self, scores: Mapping[str, MetricScores]) -> FloatArray:
         """One number per text; NaN where there is none."""

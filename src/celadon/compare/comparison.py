@@ -28,6 +28,9 @@ from celadon.runs.folder import runs_named
 from celadon.runs.state import FINISHED, state_of
 from celadon.scoring.summary import DEFAULT_RESAMPLES, DEFAULT_SEED
 
+FEW_PAIRS = 50
+"""With fewer pairs, strongly skewed differences are told apart from none too often."""
+
 
 @dataclass(frozen=True)
 class Side:
@@ -105,7 +108,8 @@ def compare(
     with PairStore((sides[0].name, sides[1].name)) as store:
         counts = [_fill(store, letter, side, columns, read) for letter, side in zip("ab", sides, strict=True)]
         pairing = store.pair()
-        statistics = PairedDifferences(len(columns), resamples=resamples, seed=seed)
+        ranges = [column.range for column in columns]
+        statistics = PairedDifferences(len(columns), ranges=ranges, resamples=resamples, seed=seed)
         sign = -1.0 if is_lower_better(columns[0].metric.info) else 1.0
         gained, lost = Largest(most_listed), Largest(most_listed)
         for chunk in store.chunks():
@@ -114,13 +118,15 @@ def compare(
             gained.add(chunk.numbers, gains)
             lost.add(chunk.numbers, -gains)
             progress(chunk.numbers.stop, pairing.pairs)
+        compared = _compared(columns, statistics)
+        notes += _few_pairs(compared)
         return Comparison(
             (sides[0].name, sides[1].name),
             (counts[0], counts[1]),
             pairing.pairs,
             pairing.by,
             pairing.alone,
-            _compared(columns, statistics),
+            compared,
             tuple(_changed(store, pair, gain) for pair, gain in gained),
             tuple(_changed(store, pair, -loss) for pair, loss in lost),
             (sides[0].signatures, sides[1].signatures),
@@ -137,6 +143,18 @@ def _compared(columns: Sequence[Column], statistics: PairedDifferences) -> tuple
         ComparedMetric(column.name, column.metric.info, is_lower_better(column.metric.info), result, chance)
         for column, result, chance in zip(columns, results, adjusted, strict=True)
     )
+
+
+def _few_pairs(metrics: Sequence[ComparedMetric]) -> list[str]:
+    """Say where p-values and intervals rest on so few pairs that skewed differences can mislead them."""
+    few = {metric.name: metric.result.pairs for metric in metrics if 0 < metric.result.pairs < FEW_PAIRS}
+    if not few:
+        return []
+    fewest = min(few.values())
+    return [
+        f"{', '.join(few)}: with {fewest} pair{'s' if fewest > 1 else ''} p can be too small where a few differences "
+        "are far larger than the others (below 0.05 by chance in up to 10% of comparisons, not 5%); compare more texts"
+    ]
 
 
 def _columns(sides: tuple[Side, Side], metrics: Sequence[str]) -> tuple[list[Column], list[str]]:

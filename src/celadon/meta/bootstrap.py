@@ -6,7 +6,6 @@ of the written-out sample.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Literal, NamedTuple, TypeAlias
 
@@ -16,6 +15,7 @@ from scipy import stats
 
 from celadon.core import FloatArray, IntArray
 from celadon.meta.correlation import Kind, Level, codes, correlate, correlate_columns, paired, settled
+from celadon.meta.intervals import expanded_tail
 from celadon.meta.weighted_correlation import block_totals, weighted_correlation
 
 Unit: TypeAlias = Literal["rows", "items", "systems", "both"]
@@ -119,16 +119,6 @@ def _bca_levels(value: float, finite: FloatArray, influence: FloatArray, confide
     return np.asarray(stats.norm.cdf(bias + z / (1 - skew * z)))
 
 
-def expanded_tail(units: int, confidence: float = 0.95) -> float:
-    """Return the share of the resamples beyond each end of an expanded percentile interval (Hesterberg 2015).
-
-    The percentile interval of a mean is that of the normal distribution with a spread too small by the root of ``(n -
-    1) / n``. Going out to where Student's interval ends mends both; of many units it changes nothing.
-    """
-    student = stats.t.isf((1 - confidence) / 2, units - 1)
-    return float(stats.norm.sf(math.sqrt(units / (units - 1)) * student))
-
-
 def _usual_unit(level: Level, has_items: bool) -> Unit:
     """What is drawn if nobody says: systems too where systems are compared.
 
@@ -173,9 +163,9 @@ def bootstrap(
     whole items, whole systems, or ``both`` items and systems. Rows that share an item are not independent: by default
     items are drawn where they are known, else rows; and at system level systems too.
 
-    ``method`` is ``percentile``; ``expanded``, further out the fewer units are drawn from (:func:`expanded_tail`; of
-    items and systems the fewer), for plain percentiles are too near with few units; or ``bca``, percentiles corrected
-    for bias and acceleration, the latter from leaving out each unit in turn.
+    ``method`` is ``percentile``; ``expanded``, further out the fewer units are drawn from (of items and systems the
+    fewer; :func:`celadon.meta.intervals.expanded_tail`), for plain percentiles are too near with few units; or ``bca``,
+    percentiles corrected for bias and acceleration, the latter from leaving out each unit in turn.
     """
     whole = correlate(
         metric, human, systems=systems, items=items, level=level, kind=kind, lower_is_better=lower_is_better

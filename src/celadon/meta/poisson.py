@@ -6,8 +6,6 @@ The draws depend on the seed and on the row's position alone, not on how the str
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 import numpy as np
 
 from celadon.core import FloatArray, IntArray
@@ -15,13 +13,6 @@ from celadon.core import FloatArray, IntArray
 _BLOCK = 512
 _LEVELS = 1 << 16
 _KEPT_BLOCKS = 8
-
-
-class Interval(NamedTuple):
-    """A percentile interval."""
-
-    low: float
-    high: float
 
 
 def _poisson_table() -> np.ndarray[tuple[int], np.dtype[np.float32]]:
@@ -62,12 +53,3 @@ class PoissonWeights:
                 weights = self._block_weights(int(blocks[part[0]]))[positions[part] % _BLOCK]
                 # in this order it takes half the time
                 totals += (rows[part].T @ weights.astype(np.float64)).T
-
-
-def percentile_interval(replicates: FloatArray, level: float = 0.95) -> Interval | None:
-    """The central interval of the replicates; None where none is finite."""
-    finite = replicates[np.isfinite(replicates)]
-    if not len(finite):
-        return None
-    low, high = np.quantile(finite, [(1 - level) / 2, (1 + level) / 2])
-    return Interval(float(low), float(high))

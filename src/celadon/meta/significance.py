@@ -96,9 +96,9 @@ def williams(
 ) -> DependentResult:
     """Test whether two metrics correlate differently with people; rows where a number is missing are left out.
 
-    The test is derived for Pearson's r and used by the field for the others too. ``lower_is_better`` says for each
-    metric whether to turn it round first. Signs are kept: a metric that correlates the wrong way is worse than one that
-    does not correlate.
+    The test is derived for Pearson's r. With Spearman's it holds its level; with Kendall's it nearly never rejects: use
+    :func:`celadon.meta.permutation.permutation_test` there. ``lower_is_better`` says for each metric whether to turn it
+    round first. Signs are kept: a metric that correlates the wrong way is worse than one that does not correlate.
     """
     a, b, between, nulls = three_correlations(metric_a, metric_b, human, kind, lower_is_better)
     if reason := a.reason or b.reason:

@@ -19,12 +19,11 @@ fill the beam and are aligned optimally.
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from importlib import resources
-from itertools import pairwise
 from operator import itemgetter
 from typing import Any, ClassVar, NamedTuple, TypeAlias
 
@@ -42,33 +41,34 @@ from celadon.core import (
     Section,
     Span,
     UsageError,
+    option_text,
+)
+from celadon.metrics.meteor_nltk import (
+    EXACT,
+    STEM,
+    SYNONYM,
+    Alignment,
+    Match,
+    align_greedily,
+    count_chunks,
+    nltk_words,
 )
 from celadon.metrics.references import NO_REFERENCE
 from celadon.models.words.wordnet import load_wordnet, synsets, wordnet_version
 from celadon.scoring.batch import Batch
 from celadon.text.meteor_words import located_meteor_words, meteor_words
+from celadon.text.sentences import splitter_version
 from celadon.text.stems import english_stem
 from celadon.text.words import Word
 
 BEAM = 40
+# Beyond 1,000 words the beam is narrower, so that time grows no faster than the length.
+_MOST_STATES = 40_000
+# Up to so many words of the reference, every choice is tried in every state.
+_SHORT = 16
 
-EXACT, STEM, SYNONYM = range(3)
 MODULES = ("exact", "stem", "synonym")
-
-
-class Match(NamedTuple):
-    """One word of the text matched with one of the reference, by a module's number."""
-
-    text: int
-    reference: int
-    module: int
-
-
-class Alignment(NamedTuple):
-    """Matches in the order of the reference, and the number of chunks they make."""
-
-    matches: tuple[Match, ...]
-    chunks: int
+VARIANTS = ("1.5", "nltk")
 
 
 # For each reference position, the text positions it may be matched with and by which module.
@@ -103,6 +103,18 @@ def function_words() -> frozenset[str]:
     return frozenset(line for line in lines.splitlines() if not line.startswith("#"))
 
 
+class _Parameters(NamedTuple):
+    """What METEOR was tuned to."""
+
+    alpha: float
+    beta: float
+    gamma: float
+    delta: float
+
+
+_USUAL = {"1.5": _Parameters(0.85, 0.2, 0.6, 0.75), "nltk": _Parameters(0.9, 3.0, 0.5, 0.5)}
+
+
 @dataclass(frozen=True)
 class Meteor(Metric):
     """METEOR 1.5 for English (Denkowski and Lavie 2014), without its paraphrase table.
@@ -116,28 +128,34 @@ class Meteor(Metric):
 
     Exact matches work in any script; stems and synonyms are English.
 
+    ``variant=nltk`` is METEOR as NLTK and ``evaluate`` compute it (:mod:`celadon.metrics.meteor_nltk`): other words,
+    Porter's stems, a greedy alignment, words that weigh alike, and other parameters.
+
     Attributes
     ----------
+    variant
+        ``1.5``, as the program of that version, or ``nltk``.
     synonyms
         ``yes``, ``no``, or ``auto``: where WordNet is installed.
     stem
         Whether words with the same Snowball stem match.
     alpha
-        How much recall counts against precision, 0 to 1.
+        How much recall counts against precision, 0 to 1; by default 0.85, of NLTK 0.9.
     beta
-        How the penalty grows with the number of chunks.
+        How the penalty grows with the number of chunks; by default 0.2, of NLTK 3.
     gamma
-        The greatest penalty, 0 to 1.
+        The greatest penalty, 0 to 1; by default 0.6, of NLTK 0.5.
     delta
-        The weight of content words, between 0 and 1.
+        The weight of content words, between 0 and 1; by default 0.75, of NLTK 0.5.
     """
 
     synonyms: str = "auto"
     stem: bool = True
-    alpha: float = 0.85
-    beta: float = 0.2
-    gamma: float = 0.6
-    delta: float = 0.75
+    alpha: float | None = None
+    beta: float | None = None
+    gamma: float | None = None
+    delta: float | None = None
+    variant: str = "1.5"
 
     info: ClassVar[MetricInfo] = MetricInfo(
         name="meteor",
@@ -150,17 +168,29 @@ class Meteor(Metric):
     def __post_init__(self) -> None:
         if self.synonyms not in ("auto", "yes", "no"):
             raise UsageError(f"meteor: synonyms must be auto, yes or no, not {self.synonyms!r}")
-        if not (0 <= self.alpha <= 1 and 0 <= self.gamma <= 1 and 0 < self.delta < 1 and self.beta >= 0):
+        if self.variant not in VARIANTS:
+            raise UsageError(f"meteor: variant must be {' or '.join(VARIANTS)}, not {self.variant!r}")
+        alpha, beta, gamma, delta = self._parameters
+        if not (0 <= alpha <= 1 and 0 <= gamma <= 1 and 0 < delta < 1 and beta >= 0):
             raise UsageError("meteor: alpha and gamma must be within 0 and 1, delta between them, beta not negative")
 
     def details(self) -> Mapping[str, str]:
         """Say whose synonyms were used."""
         version = wordnet_version() if self.synonyms != "no" else None
-        return {"words": "meteor", **({"wordnet": version} if version else {"synonyms": "none"})}
+        parameters = {name: option_text(value) for name, value in self._parameters._asdict().items()}
+        words = "meteor" if self.variant == "1.5" else f"treebank-{splitter_version()}"
+        return {**parameters, "words": words, **({"wordnet": version} if version else {"synonyms": "none"})}
+
+    @property
+    def _parameters(self) -> _Parameters:
+        given = (self.alpha, self.beta, self.gamma, self.delta)
+        pairs = zip(given, _USUAL[self.variant], strict=True)
+        return _Parameters(*(usual if value is None else value for value, usual in pairs))
 
     def score(self, batch: Batch) -> MetricScores:
         """Score every text against its best reference."""
-        words = batch.view(("meteor words",), lambda: _split(batch.samples))
+        split = meteor_words if self.variant == "1.5" else nltk_words
+        words = batch.view(("meteor words", self.variant), lambda: _split(batch.samples, split))
         table = np.full((len(PairScore._fields), len(batch)), np.nan)
         reasons: dict[int, str] = {}
         for row, sample in enumerate(batch.samples):
@@ -174,6 +204,8 @@ class Meteor(Metric):
 
     def evidence(self, sample: Sample) -> Evidence | None:
         """Show which words were matched, and how, in the text and the best reference."""
+        if self.variant != "1.5":
+            return None
         text = located_meteor_words(sample.text)
         forms = [word.form for word in text]
         found = []
@@ -204,6 +236,9 @@ class Meteor(Metric):
         return self._weigh(text, reference, self._align(text, reference))
 
     def _align(self, text: Sequence[str], reference: Sequence[str]) -> Alignment:
+        if self.variant == "nltk":
+            has_synonyms = self._synsets() is not None
+            return align_greedily(text, reference, stem=self.stem, synonyms=has_synonyms)
         return align(candidates(text, reference, english_stem if self.stem else None, self._synsets()))
 
     def _synsets(self) -> Callable[[str], Sequence[int]] | None:
@@ -220,20 +255,28 @@ class Meteor(Metric):
         matches = len(matched)
         if not matches:
             return PairScore(0.0, 0.0, 0.0, 0.0, 0, 0)
+        if self.variant == "nltk":
+            return self._weigh_alike(len(text), len(reference), matches, chunks)
+        alpha, beta, gamma, _ = self._parameters
         in_text, in_reference = self._word_weights(text), self._word_weights(reference)
         # Sums in different orders may differ in the last digit, so what is wholly matched could pass 1.
         precision = min(1.0, sum([WEIGHTS[m.module] * in_text[m.text] for m in matched]) / sum(in_text))
         recall = min(1.0, sum([WEIGHTS[m.module] * in_reference[m.reference] for m in matched]) / sum(in_reference))
-        if precision == recall:
-            mean = precision
-        else:
-            mean = precision * recall / (self.alpha * precision + (1.0 - self.alpha) * recall)
+        mean = precision if precision == recall else precision * recall / (alpha * precision + (1.0 - alpha) * recall)
         whole = chunks == 1 and matches == len(text) == len(reference)
-        penalty = 0.0 if whole else self.gamma * (chunks / matches) ** self.beta
+        penalty = 0.0 if whole else gamma * (chunks / matches) ** beta
+        return PairScore((1.0 - penalty) * mean, precision, recall, penalty, chunks, matches)
+
+    def _weigh_alike(self, text_words: int, reference_words: int, matches: int, chunks: int) -> PairScore:
+        alpha, beta, gamma, _ = self._parameters
+        precision, recall = matches / text_words, matches / reference_words
+        mean = precision * recall / (alpha * precision + (1.0 - alpha) * recall)
+        penalty = gamma * (chunks / matches) ** beta
         return PairScore((1.0 - penalty) * mean, precision, recall, penalty, chunks, matches)
 
     def _word_weights(self, words: Iterable[str]) -> list[float]:
-        function, light, heavy = function_words(), 1.0 - self.delta, self.delta
+        heavy = self._parameters.delta
+        function, light = function_words(), 1.0 - heavy
         return [light if word in function else heavy for word in words]
 
 
@@ -241,10 +284,10 @@ def _value(score: PairScore) -> float:
     return score.value
 
 
-def _split(samples: Iterable[Sample]) -> dict[str, list[str]]:
+def _split(samples: Iterable[Sample], split: Callable[[str], list[str]]) -> dict[str, list[str]]:
     """Split every distinct text and reference once."""
     documents = dict.fromkeys(document for sample in samples for document in (sample.text, *sample.references))
-    return {document: meteor_words(document) for document in documents}
+    return {document: split(document) for document in documents}
 
 
 def _spans(words: Sequence[Word], matched: Sequence[int], notes: Sequence[str], unmatched: str) -> tuple[Span, ...]:
@@ -298,34 +341,139 @@ def _add(
 
 def align(options: Candidates) -> Alignment:
     """Choose the best alignment among the possible matches."""
-    uses: dict[int, int] = {}
-    last_use: dict[int, int] = {}
-    for here, choices in enumerate(options):
-        for position, _ in choices:
-            uses[position] = uses.get(position, 0) + 1
-            last_use[position] = here
+    options = _without_hopeless(options)
     states: list[_State] = [(0, 0, _NOWHERE, None)]
-    for here, choices in enumerate(options):
-        if len(choices) == 1 and uses[choices[0][0]] == 1:
-            states = _best(_matched(states, here, choices, sure=True), -1)
-        elif choices:
-            over = sum([1 << position for position, _ in choices if last_use[position] == here])
-            states = _best(_matched(states, here, choices, sure=False) + _skipped(states), ~over)
-        else:
-            states = _best(_skipped(states), -1)
+    beam = max(min(BEAM, _MOST_STATES // max(len(options), 1)), 1)
+    for here, step in enumerate(_steps(options, beam)):
+        matched = _matched(states, here, step)
+        states = _best(matched if step.must and matched else matched + _skipped(states), step.wanted, beam)
     return _traced(states[0][3])
+
+
+def _without_hopeless(options: Candidates) -> Candidates:
+    """Leave out matches that no best alignment has: those that would cost an exact one.
+
+    Where the reference has a word no more often than the text, each of its places there is matched exactly; where the
+    text has a word no more often than the reference, none of its places is left for a stem or a synonym.
+    """
+    distinct = {id(choices): choices for choices in options}
+    exact = {
+        key: frozenset(position for position, module in choices if module == EXACT) for key, choices in distinct.items()
+    }
+    times = Counter(exact[id(choices)] for choices in options)
+    del times[frozenset()]
+    if sum(map(len, times)) > len(frozenset[int]().union(*times)):
+        return options
+    kept = frozenset[int]().union(*(positions for positions, count in times.items() if count >= len(positions)))
+    pruned: dict[int, list[tuple[int, int]]] = {}
+    for key, choices in distinct.items():
+        certain = 0 < times[exact[key]] <= len(exact[key])
+        pruned[key] = [
+            (position, module) for position, module in choices if module == EXACT or not (certain or position in kept)
+        ]
+    return [pruned[id(choices)] for choices in options]
+
+
+class _Step(NamedTuple):
+    """What a word of the reference can be matched with.
+
+    ``linked`` are the choices that may lengthen a chunk: position, module, bit and what the match is worth. Of the
+    others the nearest that is free is taken, by module: ``plain`` has their bits and what a match is worth at best.
+    ``must`` says that the word is matched in any case; ``wanted`` are the positions that still matter afterwards.
+    """
+
+    linked: list[tuple[int, int, int, int]]
+    plain: list[tuple[int, int, int]]
+    must: bool
+    wanted: int
+
+
+class _Choices:
+    """The choices of one word of the reference, wherever it stands there."""
+
+    def __init__(self, choices: list[tuple[int, int]]) -> None:
+        self.all = choices
+        self.modules: dict[int, list[int]] = {}
+        self.masks = [0, 0, 0]
+        for position, module in choices:
+            self.modules.setdefault(position, []).append(module)
+            self.masks[module] |= 1 << position
+        self.is_exact = all(module == EXACT for _, module in choices)
+
+    def linked(self, before: _Choices, after: _Choices) -> set[int]:
+        """Return the positions next to one that a neighbour in the reference may be matched with."""
+        return {position for other, by in ((before, 1), (after, -1)) for position in self._next_to(other.modules, by)}
+
+    def _next_to(self, others: Mapping[int, list[int]], by: int) -> list[int]:
+        if len(others) < len(self.modules):
+            return [position + by for position in others if position + by in self.modules]
+        return [position for position in self.modules if position - by in others]
+
+
+def _steps(options: Candidates, beam: int) -> Iterator[_Step]:
+    choices = {key: _Choices(each) for key, each in {id(each): each for each in options}.items()}
+    words = [choices[id(each)] for each in options]
+    times, last = Counter(words), {word: here for here, word in enumerate(words)}
+    uses: Counter[int] = Counter()
+    last_use: dict[int, int] = {}
+    for word, count in times.items():
+        for position, _ in word.all:
+            uses[position] += count
+            last_use[position] = max(last_use.get(position, 0), last[word])
+    over = [0] * len(words)
+    for position, here in last_use.items():
+        over[here] |= 1 << position
+    nothing = _Choices([])
+    around = [nothing, *words, nothing]
+    if len(words) <= _SHORT:
+        linked = [set(word.modules) for word in words]
+    else:
+        linked = [word.linked(around[here], around[here + 2]) for here, word in enumerate(words)]
+    sought = _mask(set[int]().union(*linked))
+    for here, (word, links) in enumerate(zip(words, linked, strict=True)):
+        alone = len(word.all) == 1 and uses[word.all[0][0]] == 1
+        worth = [_MATCH + (_SURE if alone or module == EXACT else 0) for module in (EXACT, STEM, SYNONYM)]
+        near = sorted(links, key=lambda position: abs(position - here))[:beam] if len(links) > beam else links
+        gains = [
+            (position, module, 1 << position, worth[module] - abs(position - here))
+            for position in near
+            for module in word.modules[position]
+        ]
+        linked_mask = _mask(links)
+        plain = []
+        for module, mask in enumerate(word.masks):
+            if others := mask & ~linked_mask:
+                plain.append((others, module, worth[module]))
+                # one that no other word is looking for may be nearer to the best
+                if (unsought := others & ~sought) != others and unsought:
+                    plain.append((unsought, module, worth[module]))
+        yield _Step(gains, plain, alone or (word.is_exact and 0 < times[word] <= len(word.all)), ~over[here])
+
+
+def _mask(positions: Iterable[int]) -> int:
+    mask = 0
+    for position in positions:
+        mask |= 1 << position
+    return mask
+
+
+def _nearest(free: int, here: int) -> int:
+    """Return the position nearest to a place, of two the later one."""
+    above = free >> here
+    after = here + (above & -above).bit_length() - 1
+    before = (free & ((1 << here) - 1)).bit_length() - 1
+    if not above:
+        return before
+    return after if before < 0 or after - here <= here - before else before
 
 
 def _skipped(states: list[_State]) -> list[_State]:
     return [(rank, taken, _NOWHERE, chain) for rank, taken, _, chain in states]
 
 
-def _matched(states: list[_State], here: int, choices: list[tuple[int, int]], sure: bool) -> list[_State]:
-    gains = [
-        (position, module, 1 << position, (_SURE if sure or module == EXACT else 0) + _MATCH - abs(position - here))
-        for position, module in choices
-    ]
-    return [
+def _matched(states: list[_State], here: int, step: _Step) -> list[_State]:
+    """Match the word in each state: with any linked position that is free, of the others with the nearest free one."""
+    matched = [
         (
             rank + gain if position == last + 1 else rank + gain - _CHUNK,
             taken | bit,
@@ -333,12 +481,19 @@ def _matched(states: list[_State], here: int, choices: list[tuple[int, int]], su
             (chain, here, position, module),
         )
         for rank, taken, last, chain in states
-        for position, module, bit, gain in gains
+        for position, module, bit, gain in step.linked
         if not taken & bit
     ]
+    for mask, module, worth in step.plain:
+        for rank, taken, _, chain in states:
+            if free := mask & ~taken:
+                position = _nearest(free, here)
+                gain = worth - abs(position - here) - _CHUNK
+                matched.append((rank + gain, taken | 1 << position, position, (chain, here, position, module)))
+    return matched
 
 
-def _best(states: list[_State], wanted: int) -> list[_State]:
+def _best(states: list[_State], wanted: int, beam: int) -> list[_State]:
     """Keep the best of the states that have the same future; ``wanted`` are the positions that still matter.
 
     Whatever a state may yet match the best state may match too, but for the words that only the best has taken: so it
@@ -355,7 +510,7 @@ def _best(states: list[_State], wanted: int) -> list[_State]:
         if future in kept or (kept and top - rank >= _CHUNK + (top_taken & ~left).bit_count() * _MOST):
             continue
         kept[future] = (rank, left, last, chain)
-        if len(kept) == BEAM:
+        if len(kept) == beam:
             break
     return list(kept.values())
 
@@ -366,7 +521,4 @@ def _traced(chain: Any) -> Alignment:
         chain, reference, text, module = chain
         matches.append(Match(text, reference, module))
     matches.reverse()
-    chunks = 1 if matches else 0
-    for before, after in pairwise(matches):
-        chunks += after.text != before.text + 1 or after.reference != before.reference + 1
-    return Alignment(tuple(matches), chunks)
+    return Alignment(tuple(matches), count_chunks(matches))

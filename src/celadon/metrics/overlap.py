@@ -7,11 +7,12 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import ClassVar
 
 import numpy as np
 
-from celadon.core import Evidence, IntArray, Metric, MetricInfo, MetricScores, Need, Sample, Section
+from celadon.core import Evidence, IntArray, Metric, MetricInfo, MetricScores, Need, Sample, Section, UsageError
 from celadon.metrics.references import (
     F_PARTS,
     READING,
@@ -26,19 +27,36 @@ from celadon.metrics.references import (
 from celadon.scoring.batch import Batch, Words
 from celadon.text.alignment import Ragged, too_long
 from celadon.text.ngrams import Grams, expand, make_grams, overlap, shared_counts
-from celadon.text.subsequences import common_positions, lcs_lengths, weighted_lcs
+from celadon.text.subsequences import common_positions, lcs_lengths, weighted_lcs, weighted_union
 from celadon.text.words import Word, located_words, splitter
 
-NORMALISATION = "rouge"
+NORMALISATION, STEMS = "rouge", "rouge-stems"
 
 
 def _rouge_info(name: str, meaning: str, unit: str) -> MetricInfo:
     return MetricInfo(name, meaning, READING.format(unit=unit), frozenset({Need.REFERENCES}), parts=F_PARTS)
 
 
-def _grams_of(batch: Batch, n: int) -> Grams:
-    words = batch.words(NORMALISATION)
-    return batch.view(("n-grams", NORMALISATION, n), lambda: make_grams(words.ids, words.starts, words.vocabulary, n))
+def _grams_of(batch: Batch, n: int, normalisation: str) -> Grams:
+    words = batch.words(normalisation)
+    return batch.view(("n-grams", normalisation, n), lambda: make_grams(words.ids, words.starts, words.vocabulary, n))
+
+
+@dataclass(frozen=True)
+class _Rouge(Metric):
+    """ROUGE of words as they are, or of their stems.
+
+    Parameters
+    ----------
+    stemmer
+        Whether words of more than three characters are stemmed, as rouge_score's ``use_stemmer`` does.
+    """
+
+    stemmer: bool = False
+
+    @property
+    def _normalisation(self) -> str:
+        return STEMS if self.stemmer else NORMALISATION
 
 
 class _NgramOverlap(Metric):
@@ -46,12 +64,16 @@ class _NgramOverlap(Metric):
 
     n: ClassVar[int]
 
+    @property
+    def _normalisation(self) -> str:
+        return NORMALISATION
+
     def evidence(self, sample: Sample) -> Evidence | None:
         scores = self.score(Batch([sample]))
         if np.isnan(scores.values[0]):
             return None
-        text = located_words(sample.text, NORMALISATION)
-        references = [located_words(reference, NORMALISATION) for reference in sample.references]
+        text = located_words(sample.text, self._normalisation)
+        references = [located_words(reference, self._normalisation) for reference in sample.references]
         chosen = max(range(len(references)), key=lambda number: _shared(text, references[number], self.n).total())
         shared = _shared(text, references[chosen], self.n)
         listed = ", ".join(" ".join(gram) + (f" (x{count})" if count > 1 else "") for gram, count in shared.items())
@@ -83,7 +105,7 @@ def _covered(found: list[Word], shared: Counter[tuple[str, ...]], n: int) -> set
 
 
 @dataclass(frozen=True)
-class _RougeN(_NgramOverlap):
+class _RougeN(_Rouge, _NgramOverlap):
     """Shared n-grams, repeats counted as often as both have them, with the best reference."""
 
     @property
@@ -93,7 +115,7 @@ class _RougeN(_NgramOverlap):
         return _rouge_info(f"rouge{self.n}", f"F of shared {shared} with the best reference", unit)
 
     def score(self, batch: Batch) -> MetricScores:
-        words, grams = batch.words(NORMALISATION), _grams_of(batch, self.n)
+        words, grams = batch.words(self._normalisation), _grams_of(batch, self.n, self._normalisation)
         shared = overlap(grams, words.pair_text, words.pair_document)
         totals = grams.totals()
         recall = ratio(shared, totals[words.pair_document])
@@ -146,7 +168,7 @@ class _UnionOverlap(_NgramOverlap):
 
     def score(self, batch: Batch) -> MetricScores:
         words, samples = batch.words(NORMALISATION), len(batch)
-        grams = _grams_of(batch, self.n).keyed(samples)
+        grams = _grams_of(batch, self.n, NORMALISATION).keyed(samples)
         own = _distinct(grams, np.arange(samples), words.text)
         union = _distinct(grams, words.pair_sample, words.pair_document)
         both = np.intersect1d(own, union, assume_unique=True)
@@ -197,7 +219,7 @@ def _pairs(words: Words) -> tuple[Ragged, Ragged]:
 
 
 @dataclass(frozen=True)
-class RougeL(Metric):
+class RougeL(_Rouge):
     """ROUGE-L: the longest common subsequence."""
 
     info: ClassVar[MetricInfo] = _rouge_info(
@@ -207,20 +229,20 @@ class RougeL(Metric):
     )
 
     def score(self, batch: Batch) -> MetricScores:
-        words = batch.words(NORMALISATION)
+        words = batch.words(self._normalisation)
         references, texts = _pairs(words)
         common = lcs_lengths(texts, references)
         return f_scores(self.spec, words, common / texts.lengths, common / references.lengths)
 
     def evidence(self, sample: Sample) -> Evidence | None:
-        words = Batch([sample]).words(NORMALISATION)
+        words = Batch([sample]).words(self._normalisation)
         references, texts = _pairs(words)
         if not len(words.pair_sample) or too_long(references.lengths, texts.lengths).any():
             return None
         common = lcs_lengths(texts, references)
         pair = int(best_reference(words.pair_sample, 2 * common / (texts.lengths + references.lengths), 1).pair[0])
         one, other = references.only(np.array([pair])), texts.only(np.array([pair]))
-        text = located_words(sample.text, NORMALISATION)
+        text = located_words(sample.text, self._normalisation)
         number = int(words.pair_reference[pair])
         in_text = sorted(common_positions(other, one)[1].tolist())
         summary = f"{len(in_text)} words in common, in order: {' '.join(text[at].form for at in in_text)}"
@@ -229,31 +251,42 @@ class RougeL(Metric):
             spans=matched_spans(text, set(in_text)),
             reference=number,
             reference_spans=matched_spans(
-                located_words(sample.references[number], NORMALISATION), set(common_positions(one, other)[1].tolist())
+                located_words(sample.references[number], self._normalisation),
+                set(common_positions(one, other)[1].tolist()),
             ),
         )
         return Evidence(self.spec, summary, (marks,))
 
 
 @dataclass(frozen=True)
-class RougeW(Metric):
+class RougeW(_Rouge):
     """ROUGE-W: a common subsequence in which unbroken runs count for more.
 
     Parameters
     ----------
     weight
         A run of k words counts k ** weight.
+    variant
+        ``paper``, or ``1.5.5`` for what the program of that version computes: line by line, the runs of the reference's
+        words that are in any common subsequence, and a recall whose divisor is weighted twice.
     """
 
     weight: float = 1.2
+    variant: str = "paper"
     info: ClassVar[MetricInfo] = _rouge_info(
         "rougeW",
         "F of the common subsequence of words with the best reference, unbroken runs counting for more",
         "word, in one unbroken run,",
     )
 
+    def __post_init__(self) -> None:
+        if self.variant not in ("paper", "1.5.5"):
+            raise UsageError(f"metric 'rougeW': variant must be paper or 1.5.5, not {self.variant!r}")
+
     def score(self, batch: Batch) -> MetricScores:
-        words = batch.words(NORMALISATION)
+        words = batch.words(self._normalisation)
+        if self.variant == "1.5.5":
+            return self._by_program(words)
         references, texts = _pairs(words)
         long = too_long(references.lengths, texts.lengths)
         common = np.full(len(long), np.nan)
@@ -264,9 +297,32 @@ class RougeW(Metric):
         reasons = dict.fromkeys(words.pair_sample[long].tolist(), TOO_LONG)
         return f_scores(self.spec, words, precision, recall, reasons)
 
+    def _by_program(self, words: Words) -> MetricScores:
+        """Score as the program does with the best of several references (``-f B``): that of the greatest recall."""
+        starts, lengths, firsts = _lines(words, self._normalisation)
+        ids, ends = words.ids.tolist(), (starts + lengths).tolist()
+        lines = [ids[begin:end] for begin, end in zip(starts.tolist(), ends, strict=True)]
+        documents = [lines[begin:end] for begin, end in pairwise(firsts.tolist())]
+        long = too_long(words.lengths[words.pair_document], words.lengths[words.pair_text])
+        hits = np.full(len(long), np.nan)
+        for pair in np.flatnonzero(~long).tolist():
+            reference, text = documents[words.pair_document[pair]], documents[words.pair_text[pair]]
+            hits[pair] = weighted_union(reference, text, self.weight)
+        weighted = np.add.reduceat(np.append(lengths**self.weight, 0.0), firsts[:-1]) if len(firsts) > 1 else lengths
+        base, power = weighted[words.pair_document], 1 / self.weight
+        best = best_reference(words.pair_sample, hits / base, len(words.text))
+        recall = best.take((hits / base**self.weight) ** power)
+        precision = best.take((hits / words.lengths[words.pair_text] ** self.weight) ** power)
+        known = np.isfinite(recall)
+        values = np.where(known, f_measure(np.nan_to_num(precision), np.nan_to_num(recall)), np.nan)
+        reasons = null_reasons(words)
+        for row in np.flatnonzero(~known).tolist():
+            reasons.setdefault(row, TOO_LONG)
+        return MetricScores(self.spec, values, {"precision": precision, "recall": recall}, reasons)
+
 
 @dataclass(frozen=True)
-class RougeLsum(Metric):
+class RougeLsum(_Rouge):
     """ROUGE-Lsum: for each line of the reference, the union of its common subsequences with all lines of the text."""
 
     info: ClassVar[MetricInfo] = _rouge_info(
@@ -276,15 +332,15 @@ class RougeLsum(Metric):
     )
 
     def score(self, batch: Batch) -> MetricScores:
-        words = batch.words(NORMALISATION)
+        words = batch.words(self._normalisation)
         references, texts = _pairs(words)
-        hits = _union_hits(words)
+        hits = _union_hits(words, self._normalisation)
         return f_scores(self.spec, words, hits / texts.lengths, hits / references.lengths)
 
 
-def _lines(words: Words) -> tuple[IntArray, IntArray, IntArray]:
+def _lines(words: Words, normalisation: str) -> tuple[IntArray, IntArray, IntArray]:
     """Where each line begins and how long it is, and where each document's lines begin in that list."""
-    split = splitter(NORMALISATION)
+    split = splitter(normalisation)
     lengths = [
         [len(split(line)) for line in document.split("\n")] if "\n" in document else [int(length)]
         for document, length in zip(words.documents, words.lengths, strict=True)
@@ -295,9 +351,9 @@ def _lines(words: Words) -> tuple[IntArray, IntArray, IntArray]:
     return np.concatenate([[0], np.cumsum(flat)])[:-1], flat, firsts
 
 
-def _union_hits(words: Words) -> IntArray:
+def _union_hits(words: Words, normalisation: str) -> IntArray:
     """Words of each pair's reference that are in the union, each counted at most as often as the text has it."""
-    starts, lengths, firsts = _lines(words)
+    starts, lengths, firsts = _lines(words, normalisation)
     counts = np.diff(firsts)
     line, pair = expand(firsts, words.pair_document)
     # every line of the reference meets every line of the text

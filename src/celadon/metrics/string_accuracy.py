@@ -17,7 +17,7 @@ from celadon.core import Evidence, IntArray, Metric, MetricInfo, MetricScores, N
 from celadon.metrics.references import TOO_LONG, Best, best_reference, null_reasons
 from celadon.scoring.batch import Batch, Words
 from celadon.text.alignment import Alignment, Ragged, align, too_long
-from celadon.text.operations import Operations, count_operations
+from celadon.text.operations import Operations, count_operations, least_operations
 from celadon.text.words import Word, located_words, splitter
 
 
@@ -27,15 +27,28 @@ def aligned(batch: Batch, normalisation: str) -> tuple[Operations, Alignment]:
 
 
 def _align(words: Words) -> tuple[Operations, Alignment]:
+    references, texts = _pairs(words)
+    alignment = align(references, texts)
+    return count_operations(references, texts, alignment, words.vocabulary), alignment
+
+
+def _pairs(words: Words) -> tuple[Ragged, Ragged]:
+    """The references and texts of all pairs; one that is too long stays in its place with nothing in it."""
     references = Ragged.chosen(words.ids, words.starts, words.pair_document)
     texts = Ragged.chosen(words.ids, words.starts, words.pair_text)
     fits = ~too_long(references.lengths, texts.lengths)
-    # a pair that is too long stays in its place with nothing in it
     references = references._replace(lengths=np.where(fits, references.lengths, 0))
-    texts = texts._replace(lengths=np.where(fits, texts.lengths, 0))
-    alignment = align(references, texts)
-    counts = count_operations(references, texts, alignment, words.vocabulary)
-    return Operations(*(np.where(fits, column, 0) for column in counts)), alignment
+    return references, texts._replace(lengths=np.where(fits, texts.lengths, 0))
+
+
+def _counted(batch: Batch, normalisation: str) -> Operations:
+    """Return the operations of every text with each of its references, moves apart."""
+
+    def count() -> Operations:
+        words = batch.words(normalisation)
+        return least_operations(*_pairs(words), words.vocabulary)
+
+    return batch.view(("operations", normalisation), count)
 
 
 def operations_of(counted: Operations, *, moves: bool) -> dict[str, IntArray]:
@@ -75,7 +88,7 @@ class _StringAccuracy(Metric):
         splitter(self.words)
 
     def _best(self, batch: Batch) -> tuple[dict[str, IntArray], IntArray, Best]:
-        counted, _ = aligned(batch, self.words)
+        counted = aligned(batch, self.words)[0] if self.moves else _counted(batch, self.words)
         operations = operations_of(counted, moves=self.moves)
         values = np.full(len(counted.reference_words), np.nan)
         fits = counted.reference_words > 0

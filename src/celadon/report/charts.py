@@ -98,7 +98,9 @@ def card(column: Column) -> dict[str, Any]:
     rows = column.rows[:SYSTEMS_DRAWN]
     reach = [x for row in rows for x in (row.mean, *(row.mean_interval or ())) if x is not None]
     shared = axis(reach, smallest=4 * 10.0**-column.decimals)
-    return {"column": column, "rows": rows, "axis": shared, "corpus": any(row.corpus is not None for row in rows)}
+    more = {"corpus": "corpus", "wordless": "mean_with_wordless"}
+    shown = {name: any(getattr(row, value) is not None for row in rows) for name, value in more.items()}
+    return {"column": column, "rows": rows, "axis": shared, **shown}
 
 
 def distribution(column: Column) -> dict[str, Any]:
@@ -126,7 +128,9 @@ class _Aspect:
     """An aspect of a metric, as a summary takes it."""
 
     spec: str
-    info: ClassVar[MetricInfo] = MetricInfo("aspect", "an aspect of a metric", "as the metric's own")
+    info: ClassVar[MetricInfo] = MetricInfo(
+        "aspect", "an aspect of a metric", "as the metric's own", low=-math.inf, high=math.inf
+    )
     signature: str = ""  # a report states the metric's own
 
     def aggregate(self, statistics: FloatArray) -> None:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from celadon.core import Direction, Metric, MetricInfo
-from celadon.meta.poisson import Interval
+from celadon.meta.intervals import Interval
 from celadon.report.blocks import number
 from celadon.report.html import NAME_LIMIT, NULL, short
 from celadon.scoring.summary import Bins, Summary, SummaryRow

@@ -66,8 +66,10 @@ class ComparedMetric(NamedTuple):
         result = self.result
         if not result.pairs:
             return f"{self.name}: no pair has both values"
-        low, high = (_signed(value, result) for value in (result.low, result.high))
-        text = f"{self.name} {_signed(result.difference, result)} ({low} .. {high})"
+        text = f"{self.name} {_signed(result.difference, result)}"
+        if result.has_interval:
+            low, high = (_signed(value, result) for value in (result.low, result.high))
+            text += f" ({low} .. {high})"
         if not self.better:
             return f"no difference can be told: {text}"
         verb = "scores" if self.info.needs else "reads"
@@ -187,8 +189,8 @@ def _metrics(comparison: Comparison) -> PageSection:
         "Metrics",
         "Metric by metric",
         f"Means over the pairs that have both values, and the mean of the differences with its 95% bootstrap interval. "
-        f"p is of a paired permutation test; adjusted (Holm) so that the chance of even one false finding is "
-        f"{LEVEL:.0%}. A difference that cannot be told is not thereby shown to be none.",
+        f"p is the greater one of a paired permutation test and a bootstrap of t; adjusted (Holm) so that the chance "
+        f"of even one false finding is {LEVEL:.0%}. A difference that cannot be told is not thereby shown to be none.",
         [
             Table("Metrics of A and B", heads, [_row(metric) for metric in comparison.metrics]),
             Block("verdicts", [metric.verdict for metric in comparison.metrics]),
@@ -200,7 +202,7 @@ def _row(metric: ComparedMetric) -> list[Cell]:
     result = metric.result
     arrow = "↓ lower is better" if metric.lower_is_better else "↑ higher is better"
     digits = 2 if max(abs(result.mean_a), abs(result.mean_b)) > 10 else 3
-    interval = f"{number(result.low, digits)} to {number(result.high, digits)}" if result.pairs else NULL
+    interval = f"{number(result.low, digits)} to {number(result.high, digits)}" if result.has_interval else NULL
     return [
         name_cell(f"{metric.name} {arrow}"),
         *(number_cell(value, digits) for value in (result.mean_a, result.mean_b, result.difference)),
@@ -249,7 +251,8 @@ def _making(comparison: Comparison) -> PageSection:
         "making",
         "How it was made",
         "How it was made",
-        "Intervals are of a Poisson bootstrap over the pairs, p-values of random exchanges of A and B within pairs, "
+        "Intervals are of a Poisson bootstrap over the pairs, p-values of it and of random exchanges of A and B within "
+        "pairs, "
         f"{comparison.resamples:,} of each, seed {comparison.seed}.",
         [Block("signatures", signatures)],
     )

@@ -21,7 +21,7 @@ from celadon.io.remote import shown_name
 from celadon.runs.folder import MANIFEST, RunFolder
 from celadon.scoring.cache.score_cache import CacheSettings
 
-_FORMAT = 1
+_FORMAT = 2
 _PACKAGES = ("numpy", "onnxruntime", "pyarrow", "tokenizers", "torch")
 # What changes scores, rows or their summary, and the option that sets it.
 _OPTIONS = {

@@ -14,8 +14,19 @@ from typing import Any, NamedTuple, Protocol, Self, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from celadon.core import FloatArray, IntArray, MetricInfo, MetricScores, Sample, UsageError
-from celadon.meta.poisson import Interval, PoissonWeights, percentile_interval
+from celadon.core import (
+    Direction,
+    FloatArray,
+    IntArray,
+    MetricInfo,
+    MetricScores,
+    NullKind,
+    Sample,
+    UsageError,
+    null_kind,
+)
+from celadon.meta.intervals import Interval, expanded_interval
+from celadon.meta.poisson import PoissonWeights
 from celadon.text.layout import printable, table
 
 DEFAULT_RESAMPLES = 1000
@@ -23,6 +34,8 @@ DEFAULT_SEED = 20000601
 AnyArray: TypeAlias = npt.NDArray[Any]
 
 _BINS = 40
+# the columns of a cell's totals before those of the statistics: values, their sum, wordless texts
+_WORDLESS, _STATISTICS = 2, 3
 _MOST_SYSTEMS = 500
 
 
@@ -37,16 +50,23 @@ class Bins(NamedTuple):
 class SummaryRow:
     """What is known of one system under one metric.
 
-    ``corpus`` is the score of all texts together where that is more than the mean (BLEU, chrF, TER); otherwise None.
-    Intervals are None where there is no value.
+    ``mean`` is over the ``count`` texts with a value. ``nulls`` have none, ``null_share`` of all; of these ``wordless``
+    are empty or have no words. ``mean_with_wordless`` is over texts with a value and wordless ones, which count as the
+    metric's worst value; None where there are none, or the metric has no worst value. ``corpus`` is the score of all
+    texts together, empty ones too, where that is more than the mean (BLEU, chrF, TER); otherwise None. Intervals are
+    None where there is no value or only one text.
     """
 
     system: str | None
     metric: str
     count: int
     nulls: int
+    null_share: float
+    wordless: int
     mean: float | None
     mean_interval: Interval | None
+    mean_with_wordless: float | None
+    mean_with_wordless_interval: Interval | None
     corpus: float | None
     corpus_interval: Interval | None
     histogram: Bins = field(repr=False)
@@ -94,7 +114,7 @@ class Summary:
         """Return the summary that was written with its histograms."""
         rows = []
         for row in values["scores"]:
-            intervals = {name: row[name] and Interval(*row[name]) for name in ("mean_interval", "corpus_interval")}
+            intervals = {name: row[name] and Interval(*row[name]) for name in row if name.endswith("_interval")}
             rows.append(SummaryRow(**{**row, **intervals, "histogram": Bins(*map(tuple, row["histogram"]))}))
         return cls(tuple(rows), values["signatures"], values["seed"], values["resamples"])
 
@@ -194,7 +214,7 @@ class Summarized(Protocol):
 
 @dataclass
 class _Cell:
-    """Running totals of one system under one metric: a column of counts, one of sums, the rest statistics."""
+    """Running totals of one system under one metric: values, their sum, wordless texts; the rest are statistics."""
 
     histogram: GrowingHistogram
     totals: FloatArray
@@ -241,7 +261,9 @@ class Summarizer:
             result = scores[metric.spec]
             values = result.values[rows]
             known = np.isfinite(values)
-            table = [known.astype(np.float64)[:, None], np.where(known, values, 0.0)[:, None]]
+            reasons = [result.reasons.get(row, "") for row in rows.tolist()] if result.reasons else [""] * len(rows)
+            wordless = [null_kind(reason) is NullKind.WORDLESS for reason in reasons]
+            table = [np.stack([known, np.where(known, values, 0.0), wordless], axis=1)]
             if result.statistics is not None:
                 table.append(result.statistics[rows])
             block = np.concatenate(table, axis=1)
@@ -313,26 +335,48 @@ class Summarizer:
 
 
 def _summary_row(system: str | None, metric: Summarized, cell: _Cell) -> SummaryRow:
-    count = int(cell.totals[0])
-    mean = float(cell.totals[1] / count) if count else None
-    with np.errstate(divide="ignore", invalid="ignore"):
-        means = cell.resampled[:, 1] / cell.resampled[:, 0]
+    info = metric.info
+    count, wordless = int(cell.totals[0]), int(cell.totals[_WORDLESS])
+    texts = count + cell.nulls
+    mean, mean_interval = _mean(cell, info, 0.0, 0)
+    worst = info.low if info.direction is Direction.HIGHER else info.high
+    with_wordless = _mean(cell, info, worst, wordless) if wordless and math.isfinite(worst) else (None, None)
     corpus, corpus_interval = None, None
-    if count and len(cell.totals) > 2:
-        corpus = metric.aggregate(cell.totals[2:])
-        drawn = [metric.aggregate(row[2:]) for row in cell.resampled if row[0] > 0]
-        corpus_interval = percentile_interval(np.array([value for value in drawn if value is not None]))
+    if texts and len(cell.totals) > _STATISTICS:
+        corpus = metric.aggregate(cell.totals[_STATISTICS:])
+        drawn = [metric.aggregate(row) for row in cell.resampled[:, _STATISTICS:] if row.any()]
+        if corpus is not None:
+            replicates = np.array([value for value in drawn if value is not None])
+            corpus_interval = expanded_interval(corpus, replicates, texts, low=info.low, high=info.high)
     return SummaryRow(
         system=system,
         metric=metric.spec,
         count=count,
         nulls=cell.nulls,
+        null_share=cell.nulls / texts if texts else 0.0,
+        wordless=wordless,
         mean=mean,
-        mean_interval=percentile_interval(means) if count else None,
+        mean_interval=mean_interval,
+        mean_with_wordless=with_wordless[0],
+        mean_with_wordless_interval=with_wordless[1],
         corpus=corpus,
         corpus_interval=corpus_interval,
         histogram=cell.histogram.bins(),
     )
+
+
+def _mean(cell: _Cell, info: MetricInfo, worst: float, wordless: int) -> tuple[float | None, Interval | None]:
+    """Return the mean of the values, and of so many wordless texts that count as the worst value, and its interval."""
+    units = int(cell.totals[0]) + wordless
+    if not units:
+        return None, None
+    with np.errstate(divide="ignore", invalid="ignore"):
+        counts, sums, more = np.vstack([cell.totals, cell.resampled])[:, :_STATISTICS].T
+        if wordless:
+            counts, sums = counts + more, sums + more * worst
+        means = sums / counts
+    value = float(means[0])
+    return value, expanded_interval(value, means[1:], units, low=info.low, high=info.high)
 
 
 def _tables(summary: Summary) -> str:
@@ -341,22 +385,27 @@ def _tables(summary: Summary) -> str:
         rows = [row for row in summary.rows if row.system == system]
         texts = rows[0].count + rows[0].nulls
         title = "all texts" if system is None else printable(system)
-        with_corpus = any(row.corpus is not None for row in rows)
-        header = ["metric", "mean", "95% interval", *(["corpus", "95% interval"] if with_corpus else []), "nulls"]
+        more = {name: heading for name, heading in _MORE if any(getattr(row, name) is not None for row in rows)}
+        header = ["metric", "mean", "95% interval"]
+        header += [heading for each in more.values() for heading in (each, "95% interval")]
         blocks.append(
             f"{title}: {texts:,} text{'s' if texts != 1 else ''}\n"
-            + table(header, [_cells(row, with_corpus) for row in rows])
+            + table([*header, "nulls"], [_cells(row, tuple(more)) for row in rows])
         )
     return "\n\n".join(blocks)
 
 
-def _cells(row: SummaryRow, with_corpus: bool) -> list[str]:
+_MORE = (("mean_with_wordless", "with empty texts as worst"), ("corpus", "corpus"))
+
+
+def _cells(row: SummaryRow, more: Sequence[str]) -> list[str]:
     digits = 2 if max(abs(value) for value in row.histogram.edges) > 10 else 3
     cells = [row.metric, _number(row.mean, digits), _bounds(row.mean_interval, digits)]
-    if with_corpus:
-        has = row.corpus is not None
-        cells += [_number(row.corpus, digits), _bounds(row.corpus_interval, digits)] if has else ["", ""]
-    return [*cells, f"{row.nulls:,}"]
+    for name in more:
+        value = getattr(row, name)
+        has = value is not None
+        cells += [_number(value, digits), _bounds(getattr(row, f"{name}_interval"), digits)] if has else ["", ""]
+    return [*cells, f"{row.nulls:,}" + (f" ({row.null_share:.1%})" if row.nulls else "")]
 
 
 def _number(value: float | None, digits: int) -> str:

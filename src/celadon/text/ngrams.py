@@ -70,6 +70,27 @@ def overlap(grams: Grams, left: IntArray, right: IntArray) -> IntArray:
     return _shared(((side >> 1) * grams.size + grams.codes[at]) * 2 + (side & 1), grams.size, len(left))
 
 
+def clipped_overlap(grams: Grams, text: IntArray, sample: IntArray, document: IntArray) -> IntArray:
+    """For each text, how many of its n-grams its references have, each at most as often as the one that has it most.
+
+    ``text`` is the document of each text; ``sample`` and ``document`` list the texts' references, in order.
+    """
+    if len(sample) == len(text) and (sample == np.arange(len(text))).all():
+        return overlap(grams, text, document)
+    grams = grams.keyed(max(len(text), len(document)))
+    at, pair = expand(grams.starts, document)
+    keys, counts = np.unique(pair * grams.size + grams.codes[at], return_counts=True)
+    keys = sample[keys // grams.size] * grams.size + keys % grams.size
+    order = np.argsort(keys, kind="stable")
+    in_references, first = np.unique(keys[order], return_index=True)
+    most = np.maximum.reduceat(counts[order], first) if len(first) else counts
+    at, owner = expand(grams.starts, text)
+    in_texts, counts = np.unique(owner * grams.size + grams.codes[at], return_counts=True)
+    both, left, right = np.intersect1d(in_texts, in_references, assume_unique=True, return_indices=True)
+    shared = np.minimum(counts[left], most[right])
+    return np.bincount(both // grams.size, weights=shared, minlength=len(text)).astype(np.int64)
+
+
 def shared_counts(left: IntArray, right: IntArray, size: int, groups: int) -> IntArray:
     """How many items each group has on both sides, repeats counted as often as both have them.
 

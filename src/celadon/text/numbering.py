@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from celadon.core import IntArray
-from celadon.text.words import splitter
+from celadon.text.words import form_of, splitter
 
 _Mask = npt.NDArray[np.bool_]
 _Bytes = npt.NDArray[np.uint8]
@@ -41,6 +41,23 @@ class NumberedWords(NamedTuple):
     vocabulary: int
 
 
+class _Stretches(dict[str, str]):
+    """The words of each stretch without white space, with spaces between; no word goes beyond one."""
+
+    def __init__(self, split: Callable[[str], list[str]], form: Callable[[str], str]) -> None:
+        super().__init__()
+        self._split, self._form = split, form
+
+    def __missing__(self, stretch: str) -> str:
+        one_word = stretch.isalnum() and stretch.isascii()
+        spaced = self[stretch] = self._form(stretch) if one_word else " ".join(self._split(stretch))
+        return spaced
+
+    def spaced(self, document: str) -> str:
+        """Return the words of a document with spaces between."""
+        return " ".join([self[stretch] for stretch in document.split()])
+
+
 class _Places(NamedTuple):
     """Where words are in a buffer, and how many each document has."""
 
@@ -53,12 +70,14 @@ class _Places(NamedTuple):
 def number_words(documents: Sequence[str], normalisation: str) -> NumberedWords:
     """Split documents into the same words as :func:`celadon.text.words.words` and number them."""
     split = splitter(normalisation)
-    ascii_at = np.array([document.isascii() for document in documents], dtype=np.bool_)
-    plain = [document for document in documents if document.isascii()]
+    as_bytes = normalisation in _EDGES
+    ascii_at = np.array([as_bytes and document.isascii() for document in documents], dtype=np.bool_)
+    plain = [document for document in documents if as_bytes and document.isascii()]
     if normalisation == "rouge":
         plain = [document.lower() for document in plain]
-    others = [" ".join(split(document)) for document in documents if not document.isascii()]
-    parts = [_places(plain, _EDGES[normalisation]), _places(others, _spaced)]
+    stretches = _Stretches(split, form_of(normalisation))
+    others = [stretches.spaced(document) for document in documents if not (as_bytes and document.isascii())]
+    parts = [_places(plain, _EDGES.get(normalisation, _spaced)), _places(others, _spaced)]
     ids, vocabulary = _number(parts)
 
     counts = np.zeros(len(documents), dtype=np.int64)

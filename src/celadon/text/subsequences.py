@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Sequence
+
 import numpy as np
 import numpy.typing as npt
 from rapidfuzz.distance import LCSseq
@@ -86,3 +89,55 @@ def _weighted_group(left: IntArray, right: IntArray, heights: IntArray, widths: 
         done = np.flatnonzero(ends == number)
         result[done] = new[heights[done], done]
     return result
+
+
+def weighted_union(reference: Sequence[Sequence[int]], text: Sequence[Sequence[int]], weight: float) -> float:
+    """Return what ROUGE-1.5.5 counts as the weighted common subsequence of two texts, line by line.
+
+    A word of the reference's line is a hit where it is in the best weighted subsequence with any line of the text, and
+    while both texts have the word left. A run of k hits counts k ** weight; it ends at a hit that is followed by a word
+    in no subsequence, so that words that are used up do not end it.
+    """
+    left = Counter(word for line in reference for word in line) & Counter(word for line in text for word in line)
+    total = 0.0
+    for line in reference:
+        marked = [False] * (len(line) + 1)
+        for other in text:
+            for position in _weighted_positions(line, other, weight):
+                marked[position] = True
+        run = 0
+        for at, word in enumerate(line):
+            if marked[at] and left[word] > 0:
+                left[word] -= 1
+                run += 1
+                if not marked[at + 1]:
+                    total += run**weight
+                    run = 0
+    return total
+
+
+def _weighted_positions(left: Sequence[int], right: Sequence[int], weight: float) -> list[int]:
+    """Return the places in the left sequence that the best weighted common subsequence goes through."""
+    gain = np.diff(np.arange(min(len(left), len(right)) + 2) ** weight).tolist()
+    scores, runs = [[0.0] * (len(right) + 1)], [0] * (len(right) + 1)
+    for word in left:
+        above, row, new = scores[-1], [0.0], [0]
+        for at, other in enumerate(right, 1):
+            if word == other:
+                row.append(above[at - 1] + gain[runs[at - 1]])
+                new.append(runs[at - 1] + 1)
+            else:
+                row.append(max(above[at], row[-1]))
+                new.append(0)
+        scores.append(row)
+        runs = new
+    positions, row_at, column = [], len(left), len(right)
+    while row_at and column:
+        if left[row_at - 1] == right[column - 1]:
+            row_at, column = row_at - 1, column - 1
+            positions.append(row_at)
+        elif scores[row_at - 1][column] >= scores[row_at][column - 1]:
+            row_at -= 1
+        else:
+            column -= 1
+    return positions

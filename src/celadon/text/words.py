@@ -1,9 +1,11 @@
 """Words: one Unicode-aware tokenizer, a named normalisation per metric.
 
-Three normalisations are known:
+Four normalisations are known:
 
 ``rouge``
     Lower case; runs of letters and digits; everything else separates. On ASCII text this is what rouge_score does.
+``rouge-stems``
+    The same, and words of more than three characters are stemmed, as rouge_score's ``use_stemmer`` does.
 ``surface``
     Case kept; a run of letters and digits (an apostrophe inside a word stays in it) or one other visible character.
 ``whitespace``
@@ -23,6 +25,7 @@ from typing import NamedTuple
 import regex
 
 from celadon.core import UsageError
+from celadon.text.porter import porter_stem
 
 
 class Word(NamedTuple):
@@ -68,8 +71,26 @@ def _surface(text: str) -> list[str]:
     return found
 
 
-_SPLITTERS: dict[str, Callable[[str], list[str]]] = {"rouge": _rouge, "surface": _surface, "whitespace": str.split}
-_PATTERNS = {"rouge": _ROUGE, "surface": _SURFACE, "whitespace": _WHITESPACE}
+def rouge_stem(word: str) -> str:
+    """Return the stem of a word in lower case, by which ROUGE knows it; a short word is its own."""
+    return porter_stem(word) if len(word) > 3 else word
+
+
+def _rouge_stems(text: str) -> list[str]:
+    return list(map(rouge_stem, _rouge(text)))
+
+
+_SPLITTERS: dict[str, Callable[[str], list[str]]] = {
+    "rouge": _rouge,
+    "rouge-stems": _rouge_stems,
+    "surface": _surface,
+    "whitespace": str.split,
+}
+_PATTERNS = {"rouge": _ROUGE, "rouge-stems": _ROUGE, "surface": _SURFACE, "whitespace": _WHITESPACE}
+_FORMS: dict[str, Callable[[str], str]] = {
+    "rouge": str.lower,
+    "rouge-stems": lambda word: rouge_stem(word.lower()),
+}
 
 NORMALISATIONS: tuple[str, ...] = tuple(_SPLITTERS)
 
@@ -83,6 +104,11 @@ def splitter(normalisation: str) -> Callable[[str], list[str]]:
         raise UsageError(f"unknown normalisation {normalisation!r}; known: {known}") from None
 
 
+def form_of(normalisation: str) -> Callable[[str], str]:
+    """Return the function from a word as it is written to its form under a normalisation."""
+    return _FORMS.get(normalisation, str)
+
+
 def words(text: str, normalisation: str) -> list[str]:
     """Split a text into words."""
     return splitter(normalisation)(text)
@@ -91,11 +117,9 @@ def words(text: str, normalisation: str) -> list[str]:
 def located_words(text: str, normalisation: str) -> list[Word]:
     """Split a text into the same words as :func:`words`, each with its character offsets."""
     splitter(normalisation)
-    found = []
-    for match in _PATTERNS[normalisation].finditer(text):
-        form = match.group()
-        found.append(Word(sys.intern(form.lower()) if normalisation == "rouge" else form, match.start(), match.end()))
-    return found
+    form = form_of(normalisation)
+    matches = _PATTERNS[normalisation].finditer(text)
+    return [Word(sys.intern(form(match.group())), match.start(), match.end()) for match in matches]
 
 
 def word_places(text: str, normalisation: str) -> list[tuple[int, int]]:

@@ -27,9 +27,9 @@ def add_parser(commands: Any) -> None:
     command.add_argument(
         "--test",
         choices=_TESTS,
-        default="williams",
-        help="williams (default), steiger and meng know that the metrics correlate; fisher does not; t compares "
-        "squared errors after a linear fit; permutation exchanges systems and items",
+        help="williams (default, but for kendall and within items), steiger and meng know that the metrics correlate; "
+        "fisher does not; t compares squared errors after a linear fit; permutation (default for kendall and within "
+        "items) exchanges systems and items",
     )
     command.add_argument("--level", choices=meta_tables.LEVELS, default="instance", help="default: instance")
     command.add_argument(

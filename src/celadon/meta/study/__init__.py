@@ -64,7 +64,7 @@ def make_study(
     resamples: int = DEFAULT_RESAMPLES,
     seed: int = DEFAULT_SEED,
     parts: Collection[str] | None = None,
-    test: Test = "williams",
+    test: Test | None = None,
     groups: Collection[str] = ("system", "domain", "reliable"),
     worst: int = 10,
     unit: Unit | None = None,
@@ -85,7 +85,8 @@ def make_study(
     parts
         Which parts of the study to make, of :data:`PARTS`; by default all.
     test
-        How pairs of metrics are compared: ``williams``, ``fisher``, ``steiger``, ``meng``, ``t`` or ``permutation``.
+        How pairs of metrics are compared: ``williams``, ``fisher``, ``steiger``, ``meng``, ``t`` or ``permutation``;
+        by default as :func:`default_test` says.
     groups
         By what to break down the correlations, where it is known.
     worst

@@ -99,10 +99,19 @@ class _Setting(NamedTuple):
     grid: Grid | None
 
 
+def default_test(kind: Kind, level: Level) -> Test:
+    """Return the test that holds its level: Williams' for Pearson's and Spearman's correlation, else permutation.
+
+    Williams' test takes the errors of a correlation to be those of Pearson's. Spearman's are nearly as large; Kendall's
+    are two thirds of them, so that the test nearly never finds a difference.
+    """
+    return "permutation" if kind == "kendall" or level == "within_item" else "williams"
+
+
 def comparison_rows(
     table: Table,
     kind: Kind,
-    test: Test,
+    test: Test | None = None,
     *,
     level: Level = "instance",
     alternative: Alternative = "two-sided",
@@ -113,8 +122,10 @@ def comparison_rows(
 
     ``fisher`` takes the correlations for independent, as in Kann et al. (2018); ``t`` compares squared errors after a
     linear fit and only shows the correlations; ``permutation`` is PERM-BOTH where systems share items, and the only
-    test ``within_item``. ``adjusted`` is Holm's p over all pairs of one rating; ``shown`` where it is below 0.05.
+    test ``within_item``. None stands for :func:`default_test`. ``adjusted`` is Holm's p over all pairs of one rating;
+    ``shown`` where it is below 0.05.
     """
+    test = default_test(kind, level) if test is None else test
     if test not in TESTS:
         raise UsageError(f"unknown test {test!r}; known: {', '.join(TESTS)}")
     check_level(table, level)

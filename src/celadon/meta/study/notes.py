@@ -49,6 +49,9 @@ def _interval(row: CorrelationRow) -> str:
 
 def comparison_notes(comparisons: Sequence[ComparisonRow]) -> Iterator[str]:
     """Comparisons as sentences; of very many pairs what the best metric is shown to beat, and counts of the rest."""
+    tests = {row.test for row in comparisons if row.kind == "kendall"} - {"permutation", "t"}
+    if tests:
+        yield f"{', '.join(sorted(tests))}: derived for Pearson's correlation; with Kendall's it finds too little"
     for human in dict.fromkeys(row.human for row in comparisons):
         rows = [row for row in comparisons if row.human == human]
         if len(rows) <= _MOST_PAIRS:

@@ -18,7 +18,7 @@ from celadon.models.store.places import Say
 
 # "clsc", and the version of the tables
 _APPLICATION = 0x636C7363
-_VERSION = 1
+_VERSION = 2
 _PATIENCE_SECONDS = 60
 _CORRUPT, _NOT_A_DATABASE = 11, 26
 _DAMAGED = "is damaged"

@@ -269,7 +269,7 @@ def _grammar(sound: Rates, damaged: Rates, pairs: Pairs | None) -> dict[str, flo
         if pairs is not None:
             raised = [rates.mean(logits(rates, bias, weight)) for rates in (pairs.after, pairs.before)]
             found += 0.3 * float(np.nanmean(np.logaddexp(0, -2 * (raised[0] - raised[1]))))
-        return found + _RIDGE * weight**2
+        return found + _RIDGE * float(weight) ** 2
 
     bounds = [(None, None), (0, None), (None, None), (0, None)]
     bias, weight = _minimized(loss, [0.0, 0.8, -5.0, 6.0], bounds)[:2].tolist()
