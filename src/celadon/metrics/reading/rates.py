@@ -32,14 +32,14 @@ SOON = 20
 """How many words back an echoed word may have come."""
 GRAMMAR = ("acceptability", "capped", "weakest", "unknown", "loose")
 """The features of a sentence."""
-DOUBTFUL = 0.5
-"""The probability from which on a word counts as wrong."""
+DOUBTFUL = 0.7
+"""The probability from which on a word is named: at 0.5 sound text has twice as many."""
 REPETITION = ("echoes", "bigrams", "trigrams", "loops")
 """The features of a text that are shares of its words."""
 
 
 class Finding(NamedTuple):
-    """A word that is rather wrong than not: its characters, what is wrong with it, and how likely it is wrong."""
+    """A word that is likely wrong: its characters, what is wrong with it, and how likely it is wrong."""
 
     start: int
     end: int
@@ -60,7 +60,7 @@ class Rates:
         model, and its weakest passage. ``unknown``, ``loose``: 1 where there is a mark for an unknown word; where
         the last word must have another after it.
     findings
-        The words of each sentence that are rather wrong than not: see :class:`Finding`; none for an encoder that does
+        The words of each sentence that are likely wrong: see :class:`Finding`; none for an encoder that does
         not name words.
     passages
         The characters of each sentence's weakest passage.
@@ -189,7 +189,7 @@ def _look(batch: Batch, models: ReadingModels) -> Rates:
 
 
 def _findings(encodings: Encodings, rows: IntArray) -> tuple[tuple[Finding, ...], ...]:
-    """Return the words of some sentences that are rather wrong than not."""
+    """Return the words of some sentences that are likely wrong."""
     words = encodings.encoded.words
     if words is None:
         return ((),) * len(rows)

@@ -62,7 +62,7 @@ as much likelihood) and what damage of the development half would (none, for lik
 _AT_ONCE = 256
 _RIDGE = 1e-3
 _WEAK = 0.05
-_RARE = 0.01
+_RARE = 0.0075
 _EXTRACTED = 1_000
 _TINY = 1e-9
 # of an aspect that is the same for all sound passages, such as completeness
