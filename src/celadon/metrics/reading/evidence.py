@@ -55,8 +55,7 @@ def of_sentences(metric: str, text: str, judged: Judgement) -> Evidence:
         sentences.append(Span(start, end, WORST if at == worst else SENTENCE, note, float(judged.sentences[at])))
         sentence = text[start:end]
         marks += [
-            Span(each.start, each.end, each.kind, f"probability {each.probability:.0%}")
-            for each in rates.findings[at]
+            Span(each.start, each.end, each.kind, f"probability {each.probability:.0%}") for each in rates.findings[at]
         ]
         marks += [Span(start + a, start + b, UNKNOWN) for a, b in unknown_marks(sentence)]
         if loose := hanging_end(sentence):
