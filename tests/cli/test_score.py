@@ -214,7 +214,11 @@ def test_nothing_but_bad_rows(tmp_path: Path) -> None:
 
 USER_ERRORS = {
     "unknown metric": (["score", "in.jsonl", "-m", "rouge9"], 2, "unknown metric 'rouge9'; did you mean rouge"),
-    "unknown option": (["score", "in.jsonl", "-m", "rougeW[wait=2]"], 2, "unknown option 'wait'; known: weight"),
+    "unknown option": (
+        ["score", "in.jsonl", "-m", "rougeW[wait=2]"],
+        2,
+        "unknown option 'wait'; known: stemmer, variant, weight",
+    ),
     "bad option": (["score", "in.jsonl", "-m", "rougeW[weight=x]"], 2, "'x' is not a number"),
     "missing file": (["score", "nowhere.jsonl"], 2, "nowhere.jsonl"),
     "empty glob": (["score", "*.csv"], 2, "*.csv"),

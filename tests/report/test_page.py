@@ -83,7 +83,8 @@ def test_the_numbers_are_the_summarys(stream: list[Sample]) -> None:
             assert text_of(line.find("th")) == system
             assert cells["Mean"] == f"{row.mean:.{digits}f}{low:.{digits}f} to {high:.{digits}f}"
             assert cells["Scored"] == str(row.count)
-            assert cells["Nulls"] == (f"{row.nulls}{row.null_share:.1%}" if row.nulls else "0")
+            with_wordless = "" if row.mean_with_wordless is None else f"{row.mean_with_wordless:.{digits}f}"
+            assert cells["Nulls"] == (f"{row.nulls}{row.null_share:.1%}" if row.nulls else "0") + with_wordless
             assert ("Corpus" in cells) == (row.corpus is not None)
             if row.corpus is not None:
                 assert cells["Corpus"].startswith(f"{row.corpus:.1f}")

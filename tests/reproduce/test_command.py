@@ -38,7 +38,7 @@ def test_all_metrics_take_part_and_every_table_is_there(reproduce: Callable[...,
     assert "formula, combined: is fitted to ratings, and needs a file" in made
     assert "Made by `celadon meta reproduce`;" in made
     assert str(tmp_path) not in made
-    assert "rougeW|weight:1.2|celadon:" in made
+    assert "rougeW|stemmer:false|weight:1.2|variant:paper|celadon:" in made
 
 
 def test_what_is_not_run_is_named_with_the_reason(

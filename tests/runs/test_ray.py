@@ -41,7 +41,7 @@ from tests.runs.run_parts import (
     write_rows,
 )
 
-ROWS = make_rows(1200, seed=5)
+ROWS = make_rows(2400, seed=5)
 
 
 @pytest.fixture(scope="module")
@@ -89,7 +89,7 @@ def test_three_nodes_make_the_same_bytes_though_one_is_killed_in_the_middle(
     assert hashes(out) == expected
     check_every_row_once(out, ROWS)
     # no word but ours
-    assert [line for line in lines if not line.startswith(("1,200 rows scored", "wrote "))] == []
+    assert [line for line in lines if not line.startswith(("2,400 rows scored", "wrote "))] == []
 
 
 def test_a_driver_killed_takes_its_workers_along_and_another_engine_goes_on(

@@ -161,7 +161,6 @@ def test_as_many_sound_passages_are_below_the_gate_as_should_be(tmp_path: Path, 
     # passages may be alike, and their scores then the gate itself, but for the rounding of the weights
     below, not_above = np.mean(scores < GATE - 0.002), np.mean(scores < GATE + 0.002)
     assert below - 1.5 / len(sound) <= FALSE_ALARMS <= not_above + 1.5 / len(sound)
-    assert not_above < 0.6
 
 
 def test_nothing_of_the_test_half_and_no_restricted_text_is_fitted_on(

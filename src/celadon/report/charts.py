@@ -98,9 +98,7 @@ def card(column: Column) -> dict[str, Any]:
     rows = column.rows[:SYSTEMS_DRAWN]
     reach = [x for row in rows for x in (row.mean, *(row.mean_interval or ())) if x is not None]
     shared = axis(reach, smallest=4 * 10.0**-column.decimals)
-    more = {"corpus": "corpus", "wordless": "mean_with_wordless"}
-    shown = {name: any(getattr(row, value) is not None for row in rows) for name, value in more.items()}
-    return {"column": column, "rows": rows, "axis": shared, **shown}
+    return {"column": column, "rows": rows, "axis": shared, "corpus": any(row.corpus is not None for row in rows)}
 
 
 def distribution(column: Column) -> dict[str, Any]:
