@@ -20,7 +20,7 @@ from celadon.core import FloatArray
 from celadon.meta.bootstrap import bootstrap
 from celadon.meta.correlation import pearson
 from celadon.metrics.gruen.models import WEIGHTS
-from celadon.metrics.reading.weights import ASPECTS, weights_of
+from celadon.metrics.reading.weights import COHERENCE, FOCUS, GRAMMATICALITY, REDUNDANCY, weights_of
 
 # GRUEN's figures in the paper's tables 2 and 3: Spearman, Pearson
 PAPER = {
@@ -36,6 +36,8 @@ PAPER = {
     ("chaganty2018_cnndm", "hter"): "-0.60 / -0.58",
 }
 RESAMPLES = 1_000
+ASPECTS = (GRAMMATICALITY, REDUNDANCY, FOCUS, COHERENCE)
+"""Those that both metrics have."""
 
 
 def columns(samples: list[celadon.Sample], tier: str) -> dict[str, FloatArray]:
