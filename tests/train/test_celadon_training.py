@@ -158,9 +158,7 @@ def test_as_many_sound_passages_are_below_the_gate_as_should_be(tmp_path: Path, 
     path.write_text(json.dumps(fit_passages(sound, [], models).content))
     weights = read_weights(str(path))
     scores = weights.score(weights.aspects(reading_rates(Batch([Sample(each.text) for each in sound]).prose(), models)))
-    # passages may be alike, and their scores then the gate itself, but for the rounding of the weights
-    below, not_above = np.mean(scores < GATE - 0.002), np.mean(scores < GATE + 0.002)
-    assert below - 1.5 / len(sound) <= FALSE_ALARMS <= not_above + 1.5 / len(sound)
+    assert np.mean(scores < GATE) == pytest.approx(FALSE_ALARMS, abs=1.5 / len(sound))
 
 
 def test_nothing_of_the_test_half_and_no_restricted_text_is_fitted_on(

@@ -65,7 +65,6 @@ _WEAK = 0.05
 _RARE = 0.0075
 _EXTRACTED = 1_000
 _TINY = 1e-9
-# of an aspect that is the same for all sound passages, such as completeness
 _LEAST_SPREAD = 1e-3
 
 
@@ -234,7 +233,7 @@ def _fit(groups: Sequence[Group], pairs: Pairs | None, models: ReadingModels, sl
     faults = {kind: _faults(draft, rates) for kind, rates in by_kind.items()}
     written = np.array([passage.size != REPLY and not is_spoken(passage) for passage in groups[0].passages])
     costs = _costs(faults, slope)
-    total = {kind: _total(costs, found) for kind, found in faults.items()}
+    total = {kind: _total(costs, each) for kind, each in faults.items()}
     # so that the share of false alarms is what it should be
     scale = -np.log(GATE) / float(np.nanquantile(total[""][written], 1 - FALSE_ALARMS))
     scaled = {name: Cost(cost.slope * scale, cost.steepness, cost.level, scale) for name, cost in costs.items()}
@@ -249,7 +248,7 @@ def _fit(groups: Sequence[Group], pairs: Pairs | None, models: ReadingModels, sl
         "weak": round(float(np.quantile(near, _WEAK)), 3) if len(near) else 0.0,
         "passages": {group.kind or "sound": len(group.passages) for group in groups},
     }
-    total = {kind: _total(scaled, found) for kind, found in faults.items()}
+    total = {kind: _total(scaled, each) for kind, each in faults.items()}
     figures = {kind: _area(total[""], values) for kind, values in total.items() if kind}
     return FittedCeladon(content, figures)
 
@@ -265,11 +264,11 @@ def _grammar(sound: Rates, damaged: Rates, pairs: Pairs | None) -> dict[str, flo
     def loss(parameters: FloatArray) -> float:
         bias, weight, level, steepness = parameters
         values = [rates.mean(_logistic(logits(rates, bias, weight))) for rates in (sound, damaged)]
-        found = _log_loss(level + steepness * values[0], level + steepness * values[1])
+        total = _log_loss(level + steepness * values[0], level + steepness * values[1])
         if pairs is not None:
             raised = [rates.mean(logits(rates, bias, weight)) for rates in (pairs.after, pairs.before)]
-            found += 0.3 * float(np.nanmean(np.logaddexp(0, -2 * (raised[0] - raised[1]))))
-        return found + _RIDGE * float(weight) ** 2
+            total += 0.3 * float(np.nanmean(np.logaddexp(0, -2 * (raised[0] - raised[1]))))
+        return total + _RIDGE * float(weight) ** 2
 
     bounds = [(None, None), (0, None), (None, None), (0, None)]
     bias, weight = _minimized(loss, [0.0, 0.8, -5.0, 6.0], bounds)[:2].tolist()
@@ -312,8 +311,8 @@ def _repetition(draft: ReadingWeights, by_kind: Mapping[str, Rates]) -> dict[str
         losses = [_log_loss(-totals[0], -total) for total in totals[1:]]
         return float(np.mean(losses)) + _RIDGE * float(parameters[1:] @ parameters[1:])
 
-    found = _minimized(loss, [-1.0, *np.ones(len(REPEATS))], [(None, None), *[(0, None)] * len(REPEATS)])
-    weights = found[1:] / spread
+    solution = _minimized(loss, [-1.0, *np.ones(len(REPEATS))], [(None, None), *[(0, None)] * len(REPEATS)])
+    weights = solution[1:] / spread
     # a redundancy of 0.6 is unusual in sound text
     weights *= -np.log(GATE) / float(np.nanquantile(sound @ weights, 1 - _RARE))
     return dict(zip(REPEATS, weights.tolist(), strict=True))
@@ -325,33 +324,35 @@ def _faults(weights: ReadingWeights, rates: Rates) -> dict[str, FloatArray]:
 
 def _costs(faults: Mapping[str, Mapping[str, FloatArray]], slope: float) -> dict[str, Cost]:
     """Return what each aspect costs: the likelihood that nothing is wrong is the product over aspects."""
-    spread = {name: max(float(np.nanstd(faults[""][name])), _LEAST_SPREAD) for name in ASPECTS}
+    spread = {name: float(np.nanstd(faults[""][name])) for name in ASPECTS}
+    # an aspect that is the same for all sound passages says nothing
+    per_spread = {name: 1 / each if each > _LEAST_SPREAD else 0.0 for name, each in spread.items()}
     mean = {name: float(np.nanmean(faults[""][name])) for name in ASPECTS}
     count = len(ASPECTS)
 
     def hazard(parameters: FloatArray, of: Mapping[str, FloatArray]) -> FloatArray:
         terms = [
-            np.logaddexp(0.0, level + steepness * (of[name] - mean[name]) / spread[name])
+            np.logaddexp(0.0, level + steepness * (of[name] - mean[name]) * per_spread[name])
             for name, level, steepness in zip(ASPECTS, parameters[:count], parameters[count:], strict=True)
         ]
         total: FloatArray = np.sum(terms, axis=0)
         return total
 
     def loss(parameters: FloatArray) -> float:
-        found = 2.0 * float(np.nanmean(hazard(parameters, faults[""])))
+        total = 2.0 * float(np.nanmean(hazard(parameters, faults[""])))
         for kind in FITTED:
             wrong = -np.expm1(-hazard(parameters, faults[kind]))
-            found -= float(np.nanmean(np.log(wrong + _TINY))) / len(FITTED)
-        return found / 3 + _RIDGE * float(parameters[count:] @ parameters[count:])
+            total -= float(np.nanmean(np.log(wrong + _TINY))) / len(FITTED)
+        return total / 3 + _RIDGE * float(parameters[count:] @ parameters[count:])
 
-    found = _minimized(loss, [*[-3.0] * count, *[1.0] * count], [*[(None, None)] * count, *[(0, None)] * count])
+    solution = _minimized(loss, [*[-3.0] * count, *[1.0] * count], [*[(None, None)] * count, *[(0, None)] * count])
     return {
         name: Cost(
-            slope * _SLOPES[name] / spread[name],
-            steepness / spread[name],
-            level - steepness * mean[name] / spread[name],
+            slope * _SLOPES[name] * per_spread[name],
+            steepness * per_spread[name],
+            level - steepness * mean[name] * per_spread[name],
         )
-        for name, level, steepness in zip(ASPECTS, found[:count].tolist(), found[count:].tolist(), strict=True)
+        for name, level, steepness in zip(ASPECTS, solution[:count].tolist(), solution[count:].tolist(), strict=True)
     }
 
 
@@ -378,8 +379,8 @@ def _logistic(logits: FloatArray) -> FloatArray:
 def _minimized(
     loss: Callable[[FloatArray], float], start: Sequence[float], bounds: Sequence[tuple[float | None, float | None]]
 ) -> FloatArray:
-    found: FloatArray = minimize(loss, np.array(start), method="L-BFGS-B", bounds=bounds, options={"maxiter": 300}).x
-    return found
+    solution: FloatArray = minimize(loss, np.array(start), method="L-BFGS-B", bounds=bounds, options={"maxiter": 300}).x
+    return solution
 
 
 def _rounded(numbers: Mapping[str, float]) -> dict[str, float]:
